@@ -1,0 +1,172 @@
+"""Array namespaces, FFTs and the few kernels that differ by back end.
+
+The only module that knows which array library it is working with. NumPy arrays go
+through `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_backend` apply) and
+BLAS; every other library through its own array API namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.fft
+from array_api_compat import (
+    array_namespace,
+    device,
+    is_array_api_obj,
+    is_numpy_array,
+    is_numpy_namespace,
+)
+from scipy.linalg import get_blas_funcs
+
+Array = Any
+"""An array of any library that follows the Python array API standard."""
+
+
+def as_array(x: Any) -> Array:
+    """`x` itself if it is an array of a supported library, else as a NumPy array."""
+    return x if is_array_api_obj(x) else np.asarray(x)
+
+
+def is_complex(x: Array) -> bool:
+    """Whether `x` has a complex data type."""
+    return bool(array_namespace(x).isdtype(x.dtype, "complex floating"))
+
+
+def is_floating(x: Array) -> bool:
+    """Whether `x` has a real or complex floating-point data type."""
+    dtype = x.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype in (np.float32, np.float64, np.complex64, np.complex128)
+    return bool(array_namespace(x).isdtype(dtype, ("real floating", "complex floating")))
+
+
+def real_dtype(x: Array) -> Any:
+    """Data type of the real part of `x`."""
+    return array_namespace(x).real(x).dtype if is_complex(x) else x.dtype
+
+
+def epsilon(x: Array) -> float:
+    """Machine epsilon of the data type of `x`."""
+    return float(array_namespace(x).finfo(x.dtype).eps)
+
+
+def conj(x: Array) -> Array:
+    """Complex conjugate; `x` itself if it is real."""
+    return array_namespace(x).conj(x) if is_complex(x) else x
+
+
+def like(values: np.ndarray | Sequence[Any], reference: Array, *, real: bool = False) -> Array:
+    """`values` moved to the library, device and data type of `reference`.
+
+    With `real`, to the data type of its real part.
+    """
+    xp = array_namespace(reference)
+    values = np.asarray(values)
+    if values.dtype.kind in "fc":
+        dtype = real_dtype(reference) if real else reference.dtype
+    elif values.dtype.kind == "b":
+        dtype = xp.bool
+    else:
+        dtype = xp.int64
+    if is_numpy_namespace(xp):
+        return values.astype(dtype, copy=False)
+    return xp.asarray(values, dtype=dtype, device=device(reference))
+
+
+def to_numpy(x: Array) -> np.ndarray:
+    """`x` as a NumPy array on the host."""
+    if isinstance(x, np.ndarray):
+        return x
+    if hasattr(x, "detach"):  # torch
+        x = x.detach().cpu()
+    elif hasattr(x, "get"):  # cupy
+        return np.asarray(x.get())
+    return np.asarray(np.from_dlpack(x) if hasattr(x, "__dlpack__") else x)
+
+
+def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False) -> Array:
+    """Zero-padded DFT over `axes`; half a spectrum if `x` is real.
+
+    `mirrored` turns the sign of the exponent: the transform of the signal run backwards.
+    """
+    module = scipy.fft if is_numpy_array(x) else array_namespace(x).fft
+    if not is_complex(x):
+        spectrum = module.rfftn(x, s=tuple(lengths), axes=tuple(axes))
+        return conj(spectrum) if mirrored else spectrum
+    if mirrored:
+        return module.ifftn(x, s=tuple(lengths), axes=tuple(axes), norm="forward")
+    return module.fftn(x, s=tuple(lengths), axes=tuple(axes))
+
+
+def ifft(
+    spectrum: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False
+) -> Array:
+    """Inverse of `fft` with the same arguments.
+
+    The result is real when the last of `axes` holds half a spectrum, so lengths there
+    have to be 3 or more: below that a half and a whole spectrum have the same size.
+    """
+    lengths, axes = tuple(lengths), tuple(axes)
+    module = scipy.fft if is_numpy_array(spectrum) else array_namespace(spectrum).fft
+    if spectrum.shape[axes[-1]] != lengths[-1]:
+        return module.irfftn(conj(spectrum) if mirrored else spectrum, s=lengths, axes=axes)
+    if mirrored:
+        return module.fftn(spectrum, s=lengths, axes=axes, norm="forward")
+    return module.ifftn(spectrum, s=lengths, axes=axes)
+
+
+def fft_length(size: int) -> int:
+    """A length of at least `size`, and 3, for which FFTs are fast."""
+    return int(scipy.fft.next_fast_len(max(size, 3), real=True))
+
+
+def sum_of_products(left: Array, right: Array) -> Array:
+    """`sum_k left[k] * conj(right[k])` over the first axis, without a temporary of full size."""
+    if left.shape[0] == 0:
+        return array_namespace(left).sum(left, axis=0)
+    total = left[0, ...] * conj(right[0, ...])
+    for k in range(1, left.shape[0]):
+        total += left[k, ...] * conj(right[k, ...])
+    return total
+
+
+def inner(x: Array, y: Array) -> float:
+    """Real inner product `Re <x, y>` over all entries."""
+    xp = array_namespace(x, y)
+    product = xp.vecdot(*_flattened(x, y))
+    return float(xp.real(product) if is_complex(product) else product)
+
+
+def add_scaled(y: Array, scale: float, x: Array) -> Array:
+    """`y + scale * x`, in the memory of `y` where the library allows it."""
+    if is_numpy_array(y) and y.dtype == x.dtype and y.strides == x.strides:
+        flat_y, flat_x = _flattened(y, x)
+        if np.shares_memory(flat_y, y):
+            get_blas_funcs("axpy", (flat_y,))(flat_x, flat_y, a=scale)
+            return y
+    y += scale * x
+    return y
+
+
+def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
+    """Both as vectors in one order, without copies where both are laid out alike."""
+    if is_numpy_array(x) and is_numpy_array(y) and x.strides == y.strides:
+        return x.ravel(order="K"), y.ravel(order="K")
+    xp = array_namespace(x, y)
+    return xp.reshape(x, (-1,)), xp.reshape(y, (-1,))
+
+
+def gram(A: Array, B: Array) -> np.ndarray:
+    """The small matrix `A^H B`, on the host in double precision."""
+    xp = array_namespace(A, B)
+    product = to_numpy(xp.matmul(conj(A).T, B))
+    return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
+
+
+def rotate(A: Array, small: np.ndarray) -> Array:
+    """`A @ small` for a tall `A`, with the columns of the result contiguous in memory."""
+    xp = array_namespace(A)
+    return xp.matmul(like(small, A).T, A.T).T

@@ -1,0 +1,170 @@
+"""Top singular pairs of a matrix known by its products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace, device
+from array_api_extra import at
+
+from ._array import Array, conj, epsilon, inner, is_complex, like
+
+Product = Callable[[Array], Array]
+
+
+class SingularPairs(NamedTuple):
+    """Leading singular pairs `A v_i = s_i u_i`, largest first.
+
+    `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A lies within it of
+    `values[i]`. `upper` is the first value plus its residual.
+    """
+
+    U: Array
+    values: np.ndarray
+    V: Array
+    residuals: np.ndarray
+
+    @property
+    def upper(self) -> float:
+        return float(self.values[0] + self.residuals[0])
+
+
+def top_singular_pairs(
+    matmul: Product,
+    rmatmul: Product,
+    start: Array,
+    count: int = 1,
+    *,
+    tolerance: float = 1e-3,
+    max_steps: int = 60,
+) -> SingularPairs:
+    """Leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
+
+    Both bases are kept orthogonal. Stops when the residual of the first pair is
+    at most `tolerance` times its singular value; the further pairs are as good as
+    they then are.
+
+    Parameters
+    ----------
+    matmul, rmatmul : callable
+        Products `A @ v` and `A^H @ u` with vectors.
+    start : array, shape (N,)
+        First vector of the right basis. A random one finds the top pair with
+        probability one; add a good guess to it to get there sooner.
+    count : int
+        Number of pairs wanted; fewer come back if the matrix has a lower rank.
+    tolerance : float
+        Relative residual of the first pair.
+    max_steps : int
+        Largest dimension of the bases.
+
+    Returns
+    -------
+    SingularPairs
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.linalg import top_singular_pairs
+    >>> A = np.diag([3.0, 2.0, 1.0])
+    >>> top = top_singular_pairs(lambda v: A @ v, lambda u: A.T @ u, np.ones(3), tolerance=1e-9)
+    >>> float(round(top.values[0], 9))
+    3.0
+    """
+    tiny = epsilon(start)
+    left, right = _Basis(start), _Basis(start)
+    alphas: list[float] = []
+    betas: list[float] = []
+    v = start / max(_norm(start), np.finfo(float).tiny)
+    right.append(v)
+    u = matmul(v)
+    while True:
+        alpha = _norm(u)
+        u = u / alpha if alpha > 0 else u
+        alphas.append(alpha)
+        left.append(u)
+        v = right.orthogonal(rmatmul(u))
+        beta = _norm(v)
+        scale = max(max(alphas), beta)
+        invariant = beta <= 10 * tiny * scale or alpha <= 10 * tiny * scale
+        steps = len(alphas)
+        done = invariant or steps >= min(max_steps, left.size, right.size)
+        if done or steps >= max(count, 4):
+            P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
+            if done or residuals[0] <= tolerance * values[0]:
+                break
+        v = v / beta
+        betas.append(beta)
+        right.append(v)
+        u = left.orthogonal(matmul(v))
+    keep = min(count, steps)
+    return SingularPairs(
+        left.combine(P[:, :keep]), values[:keep], right.combine(Qh[:keep].T), residuals[:keep]
+    )
+
+
+def random_vector(size: int, reference: Array, seed: int) -> Array:
+    """Gaussian vector in the library, device and dtype of `reference`."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal(size)
+    if is_complex(reference):
+        values = values + 1j * rng.standard_normal(size)
+    return like(values, reference)
+
+
+def _bidiagonal_svd(
+    alphas: list[float], betas: list[float], beta: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """SVD of the projected matrix, and the residuals of its pairs."""
+    B = np.diag(alphas) + np.diag(betas, 1)
+    P, values, Qh = np.linalg.svd(B)
+    return P, values, Qh, beta * np.abs(P[-1])
+
+
+def _norm(x: Array) -> float:
+    return float(np.sqrt(inner(x, x)))
+
+
+class _Basis:
+    """Orthonormal vectors as the rows of an array that doubles when it is full."""
+
+    def __init__(self, reference: Array) -> None:
+        self.reference = reference
+        self.count = 0
+        self.rows: Array = None
+
+    @property
+    def size(self) -> int:
+        return int(self.rows.shape[1])
+
+    def append(self, vector: Array) -> None:
+        xp = array_namespace(vector)
+        if self.rows is None or self.count == self.rows.shape[0]:
+            more = xp.zeros(
+                (max(16, self.count), vector.shape[0]), dtype=vector.dtype, device=device(vector)
+            )
+            self.rows = more if self.rows is None else xp.concat([self.rows, more])
+        self.rows = at(self.rows)[self.count, :].set(vector)
+        self.count += 1
+
+    def orthogonal(self, vector: Array) -> Array:
+        """`vector` without its part in the span of the basis."""
+        xp = array_namespace(vector)
+        rows = self.rows[: self.count, :]
+        before = _norm(vector)
+        for _ in range(2):  # again only where the first pass cancelled most of the vector
+            coefficients = conj(xp.matmul(rows, conj(vector)))
+            vector = vector - xp.matmul(coefficients, rows)
+            after = _norm(vector)
+            if after > 0.5 * before:
+                break
+            before = after
+        return vector
+
+    def combine(self, coefficients: np.ndarray) -> Array:
+        """Basis times a small matrix, as columns."""
+        xp = array_namespace(self.rows)
+        rows = self.rows[: self.count, :]
+        return xp.matmul(like(coefficients, rows).T, rows).T

@@ -1,0 +1,108 @@
+"""Descent on psi(U, V): L-BFGS with the exact minimiser along every line."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+import numpy as np
+
+from . import quartic
+from ._array import Array, add_scaled, inner, rotate
+from .lowrank import LowRank
+from .objective import Penalized, Point
+
+Pair = tuple[Array, Array]
+
+
+class Update(NamedTuple):
+    """One step `s = length * direction` and the change of the gradient it made."""
+
+    direction: Pair
+    length: float
+    change: Pair
+    product: float  # <s, change>
+
+
+def local_search(
+    objective: Penalized,
+    X: LowRank,
+    *,
+    max_steps: int = 50,
+    tolerance: float = 1e-4,
+    memory: int = 4,
+) -> Point:
+    """Line 6 of Algorithm 1: lower `psi(U, V)` from given factors; it never rises.
+
+    The search direction is that of L-BFGS, started from the inverse of the curvature
+    `lam V^H V + mu` in the directions of U and `lam U^H U + mu` in those of V, which makes
+    it blind to the spread of the singular values. The step is the exact
+    minimiser of a quartic polynomial, so there are no trial steps.
+
+    Parameters
+    ----------
+    objective : Penalized
+    X : LowRank
+        Where to start.
+    max_steps : int
+        Largest number of steps.
+    tolerance : float
+        Stop once a step lowers psi by at most this share of it.
+    memory : int
+        Number of updates L-BFGS keeps.
+
+    Returns
+    -------
+    Point
+    """
+    point = objective.at(X.copy())
+    updates: deque[Update] = deque(maxlen=memory)
+    gradient = objective.factor_gradient(point)
+    for _ in range(max_steps):
+        direction = _ascent(gradient, updates, objective, point)
+        if _inner(direction, gradient) <= 0:  # rounding has spoilt the memory
+            updates.clear()
+            direction = _ascent(gradient, updates, objective, point)
+        line = objective.line(point, *direction)
+        length = quartic.minimizer(line.psi)
+        if length == 0.0:
+            break
+        before = objective.psi(point)
+        point = line.move(length)
+        if before - objective.psi(point) <= tolerance * before:
+            break
+        previous, gradient = gradient, objective.factor_gradient(point)
+        # Both halves of the update with their signs turned, which saves a copy.
+        change = _added(previous, -1.0, gradient)
+        product = -length * _inner(direction, change)
+        if product > 0:
+            updates.append(Update(direction, -length, change, product))
+    return point
+
+
+def _ascent(
+    gradient: Pair, updates: deque[Update], objective: Penalized, point: Point
+) -> Pair:
+    """The two-loop recursion of L-BFGS: its inverse Hessian times the gradient."""
+    q = (gradient[0] + 0.0, gradient[1] + 0.0)
+    shares = []
+    for u in reversed(updates):
+        share = u.length * _inner(u.direction, q) / u.product
+        q = _added(q, -share, u.change)
+        shares.append(share)
+    ridge = objective.mu * np.eye(point.gram_U.shape[0])
+    z = (
+        rotate(q[0], np.linalg.inv(objective.lam * point.gram_V + ridge)),
+        rotate(q[1], np.linalg.inv(objective.lam * point.gram_U + ridge)),
+    )
+    for u, share in zip(updates, reversed(shares), strict=True):
+        z = _added(z, (share - _inner(u.change, z) / u.product) * u.length, u.direction)
+    return z
+
+
+def _inner(a: Pair, b: Pair) -> float:
+    return inner(a[0], b[0]) + inner(a[1], b[1])
+
+
+def _added(a: Pair, scale: float, b: Pair) -> Pair:
+    return add_scaled(a[0], scale, b[0]), add_scaled(a[1], scale, b[1])

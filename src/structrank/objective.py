@@ -1,0 +1,280 @@
+"""The penalised objective (reform2) on thin factors: value, gradient, line polynomial."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from . import quartic
+from ._array import Array, add_scaled, conj, gram, inner, is_complex, like
+from .linalg import SingularPairs, random_vector, top_singular_pairs
+from .lowrank import LowRank
+from .penalties import (
+    ProjectionPenalty,
+    Remainder,
+    ShiftedDifferencePenalty,
+    SparseDifferencePenalty,
+)
+from .problem import Problem, positive
+from .structures import Structure
+
+
+@dataclass
+class Point:
+    """Factors of X with what the objective has computed about them."""
+
+    U: Array  # M x r
+    V: Array  # N x r
+    left: Array  # transformed U
+    right: Array  # transformed V
+    y: Array  # C X
+    residual: Array  # A y - b
+    gram_U: np.ndarray  # U^H U
+    gram_V: np.ndarray  # V^H V
+    loss: float = 0.0  # 1/2 ||A y - b||^2
+    violation: float = 0.0  # ||B X||^2
+
+    @property
+    def X(self) -> LowRank:
+        return LowRank(self.U, self.V)
+
+    @property
+    def half_norms(self) -> float:
+        """`(||U||^2 + ||V||^2) / 2`, at least the nuclear norm of X."""
+        return float(np.trace(self.gram_U).real + np.trace(self.gram_V).real) / 2
+
+
+class Penalized:
+    """The paper's (reform2) in its factors.
+
+    `phi(X) = f(X) + mu ||X||_*`, `f(X) = 1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2`
+
+    and `psi(U, V) = f(U V^H) + mu/2 (||U||^2 + ||V||^2)`, an upper bound of phi, tight for
+    balanced factors. C is C_proj, the mean over all copies of a signal entry.
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    penalty : {"projection", "difference"}
+        Which B: "projection" is `B = I - P`, the distance to the structured matrices;
+        "difference" is the paper's, differences of neighbouring copies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, LowRank, Penalized, Problem
+    >>> problem = Problem(Hankel(3, window=2), np.array([1.0, 2.0, 4.0]), mu=0.5)
+    >>> objective = Penalized(problem, lam=1.0)
+    >>> ones = LowRank(np.ones((2, 1)), np.ones((2, 1)))
+    >>> float(objective.value(ones))
+    6.0
+    """
+
+    def __init__(self, problem: Problem, lam: float, penalty: str = "projection") -> None:
+        self.problem = problem
+        self.structure: Structure = problem.structure
+        self.mu, self.lam = problem.mu, positive(lam, "lam")
+        reference = problem.backprojection
+        multiplicity = like(self.structure.multiplicity.astype(float), reference, real=True)
+        self.inverse_multiplicity = 1.0 / multiplicity
+        self.penalty = _penalty(penalty, self.structure, reference)
+        self.target = problem.data
+        if self.structure.offset is not None:
+            # X = Q0 + Q(y) has C X = y + C Q0: the unknown carries the offset's mean along.
+            mean = self.structure.average_dense(like(self.structure.offset, reference))
+            self.target = problem.data + problem.measure.forward(mean)
+
+    # -- values -------------------------------------------------------------------------
+
+    def at(self, X: LowRank) -> Point:
+        """Everything about `X` that values and gradients need."""
+        S = self.structure
+        left, right = S._transform_left(X.U), S._transform_right(X.V)
+        y = S._adjoint((left, right)) * self.inverse_multiplicity
+        residual = self.problem.measure.forward(y) - self.target
+        point = Point(X.U, X.V, left, right, y, residual, gram(X.U, X.U), gram(X.V, X.V))
+        point.loss = inner(residual, residual) / 2
+        point.violation = self.penalty.value(point)
+        return point
+
+    def smooth(self, point: Point) -> float:
+        """`f(X)`."""
+        return point.loss + self.lam / 2 * point.violation
+
+    def psi(self, point: Point) -> float:
+        """`f(U V^H) + mu/2 (||U||^2 + ||V||^2)`."""
+        return self.smooth(point) + self.mu * point.half_norms
+
+    def value(self, X: LowRank) -> float:
+        """`phi(X)`."""
+        return self.smooth(self.at(X)) + self.mu * X.nuclear_norm()
+
+    def signal(self, X: LowRank) -> Array:
+        """The signal that belongs to `X`."""
+        return self.structure.average(X.U, X.V)
+
+    def curvature(self, point: Point) -> float:
+        """Second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
+        data = point.residual + self.target
+        return inner(data, data) + self.lam * self.penalty.quadratic(point)
+
+    def slope_at_zero(self, point: Point) -> float:
+        """`<grad f(0), X>`; f is quadratic, so `<grad f(X), X>` is this plus the curvature."""
+        data = point.residual + self.target
+        return self.lam * self.penalty.linear(point) - inner(self.target, data)
+
+    # -- gradients ----------------------------------------------------------------------
+
+    def gradient(self, point: Point) -> Gradient:
+        """`grad f(X)`, structured plus low rank, as an operator."""
+        return Gradient(
+            self.structure,
+            self.structure._transform_signal(self._gradient_signal(point)),
+            self.lam,
+            self.penalty.remainder(point),
+        )
+
+    def factor_gradient(self, point: Point) -> tuple[Array, Array]:
+        """Gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`."""
+        S = self.structure
+        signal = S._transform_signal(self._gradient_signal(point))
+        U, V = self.penalty.factor_products(point, self.lam, self.mu)
+        U = add_scaled(U, 1.0, S._matmul(signal, point.right))
+        V = add_scaled(V, 1.0, S._rmatmul(signal, point.left))
+        return U, V
+
+    def _gradient_signal(self, point: Point) -> Array:
+        """The g of `grad f(X) = Q(g) + lam R`."""
+        g = self.problem.measure.adjoint(point.residual) * self.inverse_multiplicity
+        return g - (self.lam * self.penalty.shift) * point.y if self.penalty.shift else g
+
+    # -- along a line -------------------------------------------------------------------
+
+    def line(self, point: Point, DU: Array, DV: Array) -> Line:
+        """psi along `(U + t DU, V + t DV)`."""
+        return Line(self, point, DU, DV)
+
+
+class Gradient:
+    """`Q(g) + lam R` for a structured Q(g) and a thin R, never formed.
+
+    Its signal is held transformed, so that one product with a vector costs
+    two transforms.
+    """
+
+    def __init__(
+        self, structure: Structure, transformed_signal: Array, lam: float, remainder: Remainder
+    ) -> None:
+        self.structure, self.lam = structure, lam
+        self.transformed_signal, self.remainder = transformed_signal, remainder
+
+    def matmul(self, Z: Array) -> Array:
+        """`grad f(X) @ Z` for Z of shape (N, r)."""
+        S = self.structure
+        structured = S._matmul(self.transformed_signal, S._transform_right(Z))
+        return structured + self.lam * self.remainder.matmul(Z)
+
+    def rmatmul(self, Z: Array) -> Array:
+        """`grad f(X)^H @ Z` for Z of shape (M, r)."""
+        S = self.structure
+        structured = S._rmatmul(self.transformed_signal, S._transform_left(Z))
+        return structured + self.lam * self.remainder.rmatmul(Z)
+
+    def top(self, count: int, start: Array, **options: float) -> SingularPairs:
+        """Leading singular pairs of `-grad f(X)`, the direction of steepest descent."""
+        return top_singular_pairs(
+            lambda v: -self.matmul(v[:, None])[:, 0],
+            lambda u: -self.rmatmul(u[:, None])[:, 0],
+            start,
+            count,
+            **options,  # type: ignore[arg-type]
+        )
+
+
+class Line:
+    """psi along a line in the factors: a polynomial of degree four in the step.
+
+    Costs the transforms of the direction and two inverse transforms of signals. A
+    move along the line needs no transform at all, as transforms are linear.
+    """
+
+    def __init__(self, objective: Penalized, point: Point, DU: Array, DV: Array) -> None:
+        self.point, self.DU, self.DV = point, DU, DV
+        S, scale = objective.structure, objective.inverse_multiplicity
+        forward = objective.problem.measure.forward
+        self.left, self.right = S._transform_left(DU), S._transform_right(DV)
+        self.y1 = S._adjoint((point.left, self.right), (self.left, point.right)) * scale
+        self.y2 = S._adjoint((self.left, self.right)) * scale
+        self.data1, self.data2 = forward(self.y1), forward(self.y2)
+        self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
+        self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
+        self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
+        self.violation = objective.penalty.along(self)
+        norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
+        self.psi = self.loss + objective.lam / 2 * self.violation + objective.mu / 2 * norms
+
+    def move(self, t: float) -> Point:
+        """The point at step `t`. Consumes the point the line started from."""
+        p = self.point
+        G, H = self.gram_U, self.gram_V
+        return Point(
+            add_scaled(p.U, t, self.DU),
+            add_scaled(p.V, t, self.DV),
+            add_scaled(p.left, t, self.left),
+            add_scaled(p.right, t, self.right),
+            p.y + t * self.y1 + t**2 * self.y2,
+            p.residual + t * self.data1 + t**2 * self.data2,
+            G[0] + t * G[1] + t**2 * G[2],
+            H[0] + t * H[1] + t**2 * H[2],
+            quartic.value(self.loss, t),
+            max(quartic.value(self.violation, t), 0.0),
+        )
+
+
+def mu_max(problem: Problem, lam: float | None = None) -> float:
+    """The smallest mu for which the solution of the penalised problem is zero.
+
+    It is the top singular value of the gradient at zero, `||Q(A^* b / multiplicity)||_2`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own mu does not matter.
+    lam : float, optional
+        Price of a departure from the structure. Needed for structures with an offset only.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, mu_max
+    >>> round(mu_max(Problem(Hankel(3, window=2), np.array([1.0, 2.0, 4.0]), mu=1.0)), 6)
+    4.236068
+    """
+    if lam is None and problem.structure.offset is not None:
+        raise ValueError(f"{problem.structure!r} has an offset, so mu_max depends on lam: pass it")
+    objective = Penalized(problem, 1.0 if lam is None else lam)
+    reference = problem.backprojection
+    zero = LowRank.zeros(problem.structure.shape, reference)
+    gradient = objective.gradient(objective.at(zero))
+    start = random_vector(problem.structure.shape[1], reference, seed=0)
+    return gradient.top(1, start, tolerance=1e-10, max_steps=300).upper
+
+
+def _penalty(
+    name: str, structure: Structure, reference: Array
+) -> ProjectionPenalty | ShiftedDifferencePenalty | SparseDifferencePenalty:
+    if name == "projection":
+        return ProjectionPenalty(structure, reference)
+    if name == "difference":
+        if structure.differences() is not None:
+            return ShiftedDifferencePenalty(structure, reference)
+        return SparseDifferencePenalty(structure, reference)
+    raise ValueError(f"penalty is {name!r}, but 'projection' or 'difference' is expected")

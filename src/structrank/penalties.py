@@ -1,0 +1,276 @@
+"""The two ways to price a departure from the structure: ||BX||^2 for two matrices B.
+
+Both vanish exactly on structured matrices. A penalty contributes to the gradient of the
+objective a structured part, `-shift * Q(y)`, and a part R that is applied to
+thin matrices. Along a line in the factors its value is a polynomial of degree four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+from array_api_extra import at
+
+from ._array import Array, conj, inner, like, rotate
+from .lowrank import LowRank
+from .quartic import gram_line, square, trace_product
+from .structures import Structure, structure_matrix, vec
+from .structures.base import Slices
+
+if TYPE_CHECKING:
+    from .objective import Line, Point
+
+
+class ProjectionPenalty:
+    """`||X - P X||^2`, the squared distance to the structured matrices: B = I - P."""
+
+    shift = 1.0
+
+    def __init__(self, structure: Structure, reference: Array) -> None:
+        self.multiplicity = like(structure.multiplicity.astype(float), reference, real=True)
+        self.offset = None
+        if structure.offset is not None:
+            # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
+            offset = like(structure.offset, reference)
+            self.offset = offset - structure._linear_to_dense(structure.average_dense(offset))
+
+    def quadratic(self, point: Point) -> float:
+        """`||B X||^2`, without the offset."""
+        norm = float(np.sum(point.gram_U * point.gram_V.T).real)
+        return max(norm - inner(point.y, self.multiplicity * point.y), 0.0)
+
+    def linear(self, point: Point) -> float:
+        """`-<B Q0, B X>`."""
+        if self.offset is None:
+            return 0.0
+        return -inner(point.U, array_namespace(point.U).matmul(self.offset, point.V))
+
+    def value(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+        constant = 0.0 if self.offset is None else inner(self.offset, self.offset)
+        return self.quadratic(point) + 2 * self.linear(point) + constant
+
+    def remainder(self, point: Point) -> Remainder:
+        """R = X - Q0, to be applied to thin matrices."""
+        return point.X if self.offset is None else _Shifted(point.X, self.offset)
+
+    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
+        """`lam R V + mu U` and `lam R^H U + mu V`."""
+        ridge = mu * np.eye(point.X.rank)
+        U = rotate(point.U, lam * point.gram_V + ridge)
+        V = rotate(point.V, lam * point.gram_U + ridge)
+        if self.offset is not None:
+            xp = array_namespace(U)
+            U = U - lam * xp.matmul(self.offset, point.V)
+            V = V - lam * xp.matmul(conj(self.offset).T, point.U)
+        return U, V
+
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+        coefficients = trace_product(line.gram_U, line.gram_V)
+        coefficients -= square(line.point.y, line.y1, line.y2, self.multiplicity)
+        if self.offset is not None:
+            xp = array_namespace(line.DU)
+            QV = xp.matmul(self.offset, line.point.V)
+            QD = xp.matmul(self.offset, line.DV)
+            U, D = line.point.U, line.DU
+            coefficients[0] += inner(self.offset, self.offset) - 2 * inner(U, QV)
+            coefficients[1] -= 2 * (inner(D, QV) + inner(U, QD))
+            coefficients[2] -= 2 * inner(D, QD)
+        return coefficients
+
+
+class ShiftedDifferencePenalty:
+    """The paper's B for Hankel and Toeplitz: differences of neighbouring copies.
+
+    Every box of differences makes `B X` the difference of two shifted copies of
+    `U V^H`, a matrix of rank 2r that is never multiplied out.
+    """
+
+    shift = 0.0
+
+    def __init__(self, structure: Structure, reference: Array) -> None:
+        differences = structure.differences()
+        assert differences is not None
+        self.row_grid, self.column_grid, self.boxes = differences
+
+    def _images(self, U: Array, V: Array) -> list[LowRank]:
+        """`B (U V^H)`, a low-rank matrix for every box."""
+        xp = array_namespace(U)
+
+        def side_by_side(F: Array, grid: tuple, plus: Slices, minus: Slices, sign: float) -> Array:
+            return xp.concat([_cut(F, grid, plus), sign * _cut(F, grid, minus)]).T
+
+        return [
+            LowRank(
+                side_by_side(U, self.row_grid, b.rows_plus, b.rows_minus, -1.0),
+                side_by_side(V, self.column_grid, b.columns_plus, b.columns_minus, 1.0),
+            )
+            for b in self.boxes
+        ]
+
+    def quadratic(self, point: Point) -> float:
+        """`||B X||^2`."""
+        return max(sum(image.norm_squared() for image in self._images(point.U, point.V)), 0.0)
+
+    value = quadratic
+
+    def linear(self, point: Point) -> float:
+        """`-<B Q0, B X>`: no offset here."""
+        return 0.0
+
+    def remainder(self, point: Point) -> Remainder:
+        """R = B^T B X, to be applied to thin matrices."""
+        return _ShiftedRemainder(self, self._images(point.U, point.V))
+
+    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
+        """`lam R V + mu U` and `lam R^H U + mu V`."""
+        return _factor_products(self.remainder(point), point, lam, mu)
+
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+        images = self._images(line.point.U, line.point.V)
+        directions = self._images(line.DU, line.DV)
+        return sum(
+            (
+                trace_product(gram_line(X.U, D.U), gram_line(X.V, D.V))
+                for X, D in zip(images, directions, strict=True)
+            ),
+            start=np.zeros(5),
+        )
+
+
+class SparseDifferencePenalty:
+    """The paper's B for any structure, as a sparse matrix: O(MN) memory, NumPy only."""
+
+    shift = 0.0
+
+    def __init__(self, structure: Structure, reference: Array) -> None:
+        if not is_numpy_array(reference):
+            raise TypeError(
+                f'penalty="difference" with {structure!r} needs a sparse matrix and so NumPy '
+                f"arrays, but b is {type(reference).__name__}; use penalty=\"projection\""
+            )
+        self.structure = structure
+        self.B = structure_matrix(structure)
+        offset = np.zeros(structure.shape) if structure.offset is None else structure.offset
+        self.B_offset = self.B @ vec(structure, offset)
+
+    def _image(self, U: Array, V: Array) -> Array:
+        return self.B @ vec(self.structure, U @ conj(V).T)
+
+    def quadratic(self, point: Point) -> float:
+        """`||B X||^2`, without the offset."""
+        image = self._image(point.U, point.V)
+        return inner(image, image)
+
+    def linear(self, point: Point) -> float:
+        """`-<B Q0, B X>`."""
+        return -inner(self._image(point.U, point.V), self.B_offset.astype(point.U.dtype))
+
+    def value(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+        image = self._image(point.U, point.V) - self.B_offset
+        return inner(image, image)
+
+    def remainder(self, point: Point) -> Remainder:
+        """R = B^T B (X - Q0), to be applied to thin matrices."""
+        R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
+        return _Dense(R.reshape(self.structure.shape, order="F").astype(point.U.dtype))
+
+    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
+        """`lam R V + mu U` and `lam R^H U + mu V`."""
+        return _factor_products(self.remainder(point), point, lam, mu)
+
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+        U, V, DU, DV = line.point.U, line.point.V, line.DU, line.DV
+        first = self._image(U, DV) + self._image(DU, V)
+        return square(self._image(U, V) - self.B_offset, first, self._image(DU, DV))
+
+
+class Remainder(Protocol):
+    """The part of a penalty's gradient that is not structured."""
+
+    def matmul(self, Z: Array) -> Array: ...
+
+    def rmatmul(self, Z: Array) -> Array: ...
+
+
+class _Dense:
+    def __init__(self, matrix: Array) -> None:
+        self.matrix = matrix
+
+    def matmul(self, Z: Array) -> Array:
+        return array_namespace(Z).matmul(self.matrix, Z)
+
+    def rmatmul(self, Z: Array) -> Array:
+        return array_namespace(Z).matmul(conj(self.matrix).T, Z)
+
+
+class _Shifted:
+    """A low-rank matrix minus a constant dense one."""
+
+    def __init__(self, X: LowRank, offset: Array) -> None:
+        self.X, self.offset = X, _Dense(offset)
+
+    def matmul(self, Z: Array) -> Array:
+        return self.X.matmul(Z) - self.offset.matmul(Z)
+
+    def rmatmul(self, Z: Array) -> Array:
+        return self.X.rmatmul(Z) - self.offset.rmatmul(Z)
+
+
+class _ShiftedRemainder:
+    """`B^T (B X)` from the low-rank images of the boxes."""
+
+    def __init__(self, penalty: ShiftedDifferencePenalty, images: list[LowRank]) -> None:
+        self.penalty, self.images = penalty, images
+
+    def matmul(self, Z: Array) -> Array:
+        moves = [
+            (b.columns_plus, b.rows_plus, b.columns_minus, b.rows_minus, image.matmul)
+            for b, image in zip(self.penalty.boxes, self.images, strict=True)
+        ]
+        return _shift_and_add(Z, self.penalty.column_grid, self.penalty.row_grid, moves)
+
+    def rmatmul(self, Z: Array) -> Array:
+        moves = [
+            (b.rows_plus, b.columns_plus, b.rows_minus, b.columns_minus, image.rmatmul)
+            for b, image in zip(self.penalty.boxes, self.images, strict=True)
+        ]
+        return _shift_and_add(Z, self.penalty.row_grid, self.penalty.column_grid, moves)
+
+
+def _shift_and_add(
+    Z: Array,
+    source: tuple[int, ...],
+    target: tuple[int, ...],
+    moves: list[tuple[Slices, Slices, Slices, Slices, Callable[[Array], Array]]],
+) -> Array:
+    """Sum over boxes: what `product` makes of a cut of Z, put back on either side."""
+    xp = array_namespace(Z)
+    out = xp.zeros((Z.shape[1], *target), dtype=Z.dtype, device=device(Z))
+    for from_plus, to_plus, from_minus, to_minus, product in moves:
+        for origin, place, sign in ((from_plus, to_plus, 1.0), (from_minus, to_minus, -1.0)):
+            image = sign * product(_cut(Z, source, origin).T).T
+            where = (slice(None), *place, ...)
+            out = at(out)[where].add(xp.reshape(image, out[where].shape))
+    return xp.reshape(out, (Z.shape[1], -1)).T
+
+
+def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
+    """Rows of F in a box of the grid, as the columns of (r, rows)."""
+    xp = array_namespace(F)
+    folded = xp.reshape(F.T, (F.shape[1], *grid))
+    return xp.reshape(folded[(slice(None), *slices, ...)], (F.shape[1], -1))
+
+
+def _factor_products(
+    R: Remainder, point: Point, lam: float, mu: float
+) -> tuple[Array, Array]:
+    """`lam R V + mu U` and `lam R^H U + mu V`."""
+    return lam * R.matmul(point.V) + mu * point.U, lam * R.rmatmul(point.U) + mu * point.V

@@ -1,0 +1,104 @@
+"""The problem: a structure, samples, how they were measured, and the price of rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from ._array import Array, as_array, is_floating, like, to_numpy
+from .measure import Everything, Measure, Weighted, as_measure
+from .structures import Structure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """Structured low-rank recovery, the paper's (relax).
+
+    `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*`
+
+    Parameters
+    ----------
+    structure : Structure
+        The map Q from signals to matrices.
+    b : array
+        The samples, real or complex floating point. NumPy, PyTorch, CuPy, JAX: the solution
+        is of the same library, device and precision. Under a mask or weights
+        `b` has the signal's shape, and what is not seen is ignored and may be NaN.
+    mu : float
+        Price of the nuclear norm, above zero.
+    measure : optional
+        How `b` came from the signal: None (everything is seen), `Mask(seen)`,
+        `Weighted(weights)`, "lifted" (weights `sqrt(multiplicity)`), a SciPy or PyLops linear
+        operator, or a pair of functions (forward, adjoint).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem
+    >>> Problem(Hankel(5, window=3), np.array([1.0, 2.0, 4.0, 8.0, 16.0]), mu=0.1)
+    Problem(Hankel((5,), window=(3,)), 5 of 5 samples seen, mu=0.1)
+    """
+
+    structure: Structure
+    b: Array
+    mu: float
+    measure: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.structure, Structure):
+            raise TypeError(
+                f"structure is {type(self.structure).__name__}, but a Structure such as "
+                "Hankel(100, window=50) is expected"
+            )
+        b = as_array(self.b)
+        if not is_floating(b):
+            raise TypeError(
+                f"b has dtype {b.dtype}, but a real or complex floating dtype of single or "
+                "double precision is expected: convert it first, for example with astype(float)"
+            )
+        measure = as_measure(self.measure, self.structure).bound(self.structure, b)
+        object.__setattr__(self, "mu", positive(self.mu, "mu"))
+        object.__setattr__(self, "b", b)
+        object.__setattr__(self, "measure", measure)
+        if not np.all(np.isfinite(to_numpy(self.data))):
+            hint = "; if NaN stands for missing, pass measure=Mask(~np.isnan(b))"
+            raise ValueError(
+                "b holds NaN or inf where it is seen, but finite numbers are expected"
+                + (hint if isinstance(measure, Everything) else "")
+            )
+
+    @cached_property
+    def data(self) -> Array:
+        """The right-hand side in the space of `A(y)`; zero where nothing is seen."""
+        return self.measure.data(self.b)
+
+    @cached_property
+    def backprojection(self) -> Array:
+        """`A^* b`: a signal, of the library, device and precision of the solution."""
+        return self.measure.adjoint(self.data)
+
+    def __repr__(self) -> str:
+        total = int(np.prod(self.structure.signal_shape))
+        if isinstance(self.measure, Weighted):
+            seen = int(np.count_nonzero(to_numpy(self.measure.weights)))
+            what = f"{seen} of {total} samples seen"
+        elif isinstance(self.measure, Everything):
+            what = f"{total} of {total} samples seen"
+        else:
+            what = f"{int(np.prod(self.b.shape))} measurements by an operator"
+        return f"Problem({self.structure!r}, {what}, mu={self.mu:g})"
+
+
+def positive(value: Any, name: str) -> float:
+    """`value` as a float, or an error unless it is finite and above zero."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not (np.isfinite(number) and number > 0):
+        raise ValueError(f"{name} is {value!r}, but a finite number above zero is expected")
+    return number

@@ -1,0 +1,64 @@
+"""Polynomials of degree four: what the objective is along a line in the factors.
+
+A polynomial is an array of its five coefficients, constant first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._array import Array, gram, inner
+
+GramLine = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def square(x0: Array, x1: Array, x2: Array, weights: Array | None = None) -> np.ndarray:
+    """`||x0 + t x1 + t^2 x2||^2`, with optional weights on the squares."""
+    y0, y1, y2 = (x if weights is None else weights * x for x in (x0, x1, x2))
+    return np.array(
+        [
+            inner(x0, y0),
+            2 * inner(x0, y1),
+            2 * inner(x0, y2) + inner(x1, y1),
+            2 * inner(x1, y2),
+            inner(x2, y2),
+        ]
+    )
+
+
+def gram_line(A: Array, D: Array, gram_A: np.ndarray | None = None) -> GramLine:
+    """`(A + t D)^H (A + t D)` as the matrices that go with 1, t and t^2."""
+    cross = gram(A, D)
+    return (gram(A, A) if gram_A is None else gram_A, cross + cross.conj().T, gram(D, D))
+
+
+def trace_product(left: GramLine, right: GramLine) -> np.ndarray:
+    """`trace(G(t) H(t))` of two Gram matrices along a line, that is `||U(t) V(t)^H||^2`."""
+    coefficients = np.zeros(5)
+    for i, G in enumerate(left):
+        for j, H in enumerate(right):
+            coefficients[i + j] += np.sum(G * H.T).real
+    return coefficients
+
+
+def traces(line: GramLine) -> np.ndarray:
+    """`||A + t D||^2` from the Gram matrices along the line."""
+    return np.array([*(np.trace(G).real for G in line), 0.0, 0.0])
+
+
+def value(coefficients: np.ndarray, t: float) -> float:
+    """The polynomial at `t`."""
+    return float(np.polynomial.polynomial.polyval(t, coefficients))
+
+
+def minimizer(coefficients: np.ndarray) -> float:
+    """Where the polynomial is least; zero if it is nowhere below its value there."""
+    slope = coefficients[1:] * np.arange(1, 5)
+    scale = np.max(np.abs(slope))
+    if not np.isfinite(scale) or scale == 0:
+        return 0.0
+    roots = np.polynomial.polynomial.polyroots(np.trim_zeros(slope / scale, "b"))
+    real = roots.real[np.abs(roots.imag) <= 1e-6 * np.maximum(1.0, np.abs(roots.real))]
+    # Compare changes, not values: near the minimum the constant would drown them.
+    change = np.concatenate([[0.0], coefficients[1:]])
+    return min((0.0, *map(float, real)), key=lambda t: value(change, t))

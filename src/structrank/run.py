@@ -1,0 +1,310 @@
+"""The one loop that drives every solver: stopping, timing, progress, the result."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from html import escape
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ._array import Array
+from .lowrank import LowRank
+from .problem import Problem, positive
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped before any of its convergence criteria held."""
+
+
+class Status(Enum):
+    """Why a solver stopped; `advice` says what to do next."""
+
+    GAP = "the certified gap is below stop.gap"
+    SMALL_STEP = "the iterate moved by less than stop.xtol"
+    SMALL_CHANGE = "the objective changed by less than stop.rtol, relatively"
+    MAX_ITERATIONS = "stop.max_iter iterations were made"
+    MAX_TIME = "stop.max_time has passed"
+    CALLBACK = "the callback asked to stop"
+    INTERRUPTED = "the run was interrupted"
+
+    @property
+    def converged(self) -> bool:
+        """Whether a convergence criterion held."""
+        return self in (Status.GAP, Status.SMALL_STEP, Status.SMALL_CHANGE)
+
+    @property
+    def advice(self) -> str:
+        """What to do next."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.GAP: "The solution is as good as was asked for.",
+    Status.SMALL_STEP: "Look at result.gap: if it is too large, lower stop.xtol or set stop.gap.",
+    Status.SMALL_CHANGE: "Look at result.gap: if it is too large, lower stop.rtol or set stop.gap.",
+    Status.MAX_ITERATIONS: (
+        "Raise stop.max_iter, start from this result (start=result.X), or loosen the tolerances."
+    ),
+    Status.MAX_TIME: "Raise stop.max_time, or start from this result (start=result.X).",
+    Status.CALLBACK: "To go on, start from this result (start=result.X).",
+    Status.INTERRUPTED: (
+        "This is the best iterate so far; to go on, start from it (start=result.X)."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: as soon as any criterion holds. None switches a criterion off.
+
+    The defaults are the paper's rule.
+
+    Parameters
+    ----------
+    max_iter : int
+        Largest number of iterations.
+    xtol : float or None
+        Smallest step `||X_{k+1} - X_k||_F`.
+    rtol : float or None
+        Smallest change of the objective, relative to the smaller of the two values.
+    gap : float or None
+        Certified gap, relative to the objective.
+    max_time : float or None
+        Seconds, without the time spent in callbacks.
+
+    Examples
+    --------
+    >>> from structrank import Stop
+    >>> Stop(xtol=None, rtol=None, gap=1e-4)
+    Stop(max_iter=100, xtol=None, rtol=None, gap=0.0001, max_time=None)
+    """
+
+    max_iter: int = 100
+    xtol: float | None = 1e-3
+    rtol: float | None = 1e-3
+    gap: float | None = None
+    max_time: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, (int, np.integer)):
+            raise TypeError(f"max_iter is {self.max_iter!r}, but an integer is expected")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter is {self.max_iter}, but at least 1 is expected")
+        for name in ("xtol", "rtol", "gap", "max_time"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """One iterate of a solver, with what is known about it."""
+
+    X: LowRank
+    y: Callable[[], Array]
+    objective: float
+    loss: float
+    violation: float
+    gap: float
+    sigma: float
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of the factors."""
+        return self.X.rank
+
+
+@dataclass(eq=False)
+class History:
+    """What happened, one entry an iterate, the start first.
+
+    Attributes
+    ----------
+    time : list of float
+        Seconds since the start, without callbacks.
+    objective : list of float
+    loss : list of float
+        `1/2 ||A(y) - b||^2`.
+    violation : list of float
+        Structure violation `||B X||_F`.
+    rank : list of int
+    gap : list of float
+        Certified gap, relative to the objective.
+    sigma : list of float
+        Top singular value of the gradient (mu at the optimum).
+    """
+
+    time: list[float] = field(default_factory=list)
+    objective: list[float] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
+    violation: list[float] = field(default_factory=list)
+    rank: list[int] = field(default_factory=list)
+    gap: list[float] = field(default_factory=list)
+    sigma: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def append(self, seconds: float, state: State) -> None:
+        """Add one iterate."""
+        self.time.append(seconds)
+        for name in ("objective", "loss", "violation", "rank", "gap", "sigma"):
+            getattr(self, name).append(getattr(state, name))
+
+    def __repr__(self) -> str:
+        last = f", last objective {self.objective[-1]:.6g}" if self.time else ""
+        return f"History({len(self)} iterates{last})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What a solver found.
+
+    Attributes
+    ----------
+    y : array
+        The recovered signal.
+    X : LowRank
+        The low-rank matrix, as thin factors.
+    rank : int
+    objective : float
+    gap : float
+        Certified gap: the objective is at most this share above the optimum.
+    status : Status
+        Why the solver stopped.
+    message : str
+        The same in a sentence, and what to do next.
+    history : History
+    problem : Problem
+    """
+
+    y: Array
+    X: LowRank
+    rank: int
+    objective: float
+    gap: float
+    status: Status
+    message: str
+    history: History
+    problem: Problem
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations made."""
+        return len(self.history) - 1
+
+    def _rows(self) -> list[tuple[str, str]]:
+        h = self.history
+        return [
+            ("problem", repr(self.problem)),
+            ("status", f"{self.status.name}: {self.message}"),
+            ("rank", str(self.rank)),
+            ("objective", f"{self.objective:.6g}"),
+            ("certified gap", f"{self.gap:.2g} of the objective"),
+            ("iterations", f"{self.iterations} in {h.time[-1]:.3g} s"),
+        ]
+
+    def __repr__(self) -> str:
+        return "Result\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in self._rows()
+        )
+        return f"<table><caption>structrank result</caption>{cells}</table>"
+
+
+Callback = Callable[[State], Any]
+
+
+def run(
+    states: Iterator[State],
+    problem: Problem,
+    *,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+    label: str = "structrank",
+) -> Result:
+    """Drive a solver, an endless iterator of states, until a criterion holds.
+
+    Parameters
+    ----------
+    states : iterator of State
+        The first state is the start, each further one an iteration later.
+    problem : Problem
+    stop : Stop, optional
+    callback : callable, optional
+        Called with every state; a true return value stops the run.
+    progress : bool
+        Show a progress bar.
+    label : str
+        Name beside the progress bar.
+
+    Returns
+    -------
+    Result
+        With the best iterate, also after Ctrl-C.
+    """
+    stop = Stop() if stop is None else stop
+    history = History()
+    best: State | None = None
+    last: State | None = None
+    elapsed = 0.0
+    with tqdm(total=stop.max_iter, desc=label, disable=not progress) as bar:
+        try:
+            while True:
+                began = time.perf_counter()
+                state = next(states)
+                elapsed += time.perf_counter() - began
+                history.append(elapsed, state)
+                if best is None or state.objective <= best.objective:
+                    best = state
+                if last is not None:
+                    bar.update()
+                bar.set_postfix(objective=f"{state.objective:.4g}", rank=state.rank, refresh=False)
+                status = _status(stop, history, last, state)
+                if callback is not None and callback(state) and status is None:
+                    status = Status.CALLBACK
+                if status is not None:
+                    break
+                last = state
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            status = Status.INTERRUPTED
+    if status in (Status.MAX_ITERATIONS, Status.MAX_TIME):
+        warnings.warn(f"{label} did not converge: {_message(status)}", ConvergenceWarning, 3)
+    return Result(
+        best.y(), best.X, best.rank, best.objective, best.gap, status, _message(status),
+        history, problem,
+    )
+
+
+def _status(stop: Stop, history: History, last: State | None, state: State) -> Status | None:
+    """The first criterion that holds, if any does."""
+    if stop.gap is not None and state.gap <= stop.gap:
+        return Status.GAP
+    if last is not None:
+        if stop.xtol is not None and state.X.distance(last.X) < stop.xtol:
+            return Status.SMALL_STEP
+        change = abs(state.objective - last.objective)
+        if stop.rtol is not None and change < stop.rtol * min(state.objective, last.objective):
+            return Status.SMALL_CHANGE
+    if stop.max_time is not None and history.time[-1] >= stop.max_time:
+        return Status.MAX_TIME
+    if len(history) > stop.max_iter:
+        return Status.MAX_ITERATIONS
+    return None
+
+
+def _message(status: Status) -> str:
+    text = status.value[0].upper() + status.value[1:]
+    return f"{text}. {status.advice}"

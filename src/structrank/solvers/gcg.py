@@ -1,0 +1,293 @@
+"""Generalised conditional gradient, Algorithm 1 of the paper, with and without local search.
+
+Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", NIPS 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from array_api_compat import array_namespace
+
+from .._array import epsilon, rotate
+from ..certificate import penalized_gap
+from ..linalg import SingularPairs, random_vector
+from ..local_search import local_search
+from ..lowrank import LowRank
+from ..objective import Penalized, Point
+from ..problem import Problem
+from ..run import Callback, Result, State, Stop, run
+
+
+def gcg(
+    problem: Problem,
+    lam: float,
+    *,
+    penalty: str = "projection",
+    step: str = "joint",
+    pairs: int = 1,
+    start: LowRank | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve the penalised problem (reform2) by generalised conditional gradient.
+
+    `min_X  1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2 + mu ||X||_*`
+
+    Algorithm 1 of the paper without its local search (line 6).
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    penalty : {"projection", "difference"}
+        Which B: the distance to the structured matrices, or the paper's differences of
+        neighbouring copies.
+    step : {"joint", "paper"}
+        "paper" keeps `1 - eta_k` of the iterate, `eta_k = 2/(k+1)`, and chooses theta in closed
+        form; "joint" chooses both in closed form, which is never worse and keeps the start.
+    pairs : int
+        Number of singular pairs a step. The paper takes one.
+    start : LowRank, optional
+        Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
+    stop : Stop, optional
+        Default the paper's rule.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcg
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> result = gcg(problem, lam=1.0)
+    >>> result.status.converged
+    True
+    """
+    objective = Penalized(problem, lam, penalty)
+    states = algorithm_1(objective, start, step=step, pairs=pairs, search=None, stop=stop)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
+
+
+def gcgls(
+    problem: Problem,
+    lam: float,
+    *,
+    penalty: str = "projection",
+    step: str = "joint",
+    pairs: int = 8,
+    search_steps: int = 50,
+    search_tolerance: float = 1e-4,
+    start: LowRank | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve the penalised problem (reform2) by conditional gradient with local search.
+
+    `min_X  1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2 + mu ||X||_*`
+
+    Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    penalty : {"projection", "difference"}
+        Which B: the distance to the structured matrices, or the paper's differences of
+        neighbouring copies.
+    step : {"joint", "paper"}
+        "paper" keeps `1 - eta_k` of the iterate, `eta_k = 2/(k+1)`, and chooses theta in closed
+        form; "joint" chooses both in closed form, which is never worse and keeps the start.
+    pairs : int
+        Largest number of singular pairs a step. The paper takes one.
+    search_steps : int
+        Largest number of steps of a local search.
+    search_tolerance : float
+        A local search ends once a step lowers psi by at most this share of it.
+    start : LowRank, optional
+        Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
+    stop : Stop, optional
+        Default the paper's rule.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> gcgls(problem, lam=1.0).rank
+    1
+    """
+    objective = Penalized(problem, lam, penalty)
+    search = LocalSearch(search_steps, search_tolerance)
+    states = algorithm_1(objective, start, step=step, pairs=pairs, search=search, stop=stop)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
+
+
+class LocalSearch(NamedTuple):
+    """How far to go in line 6 of Algorithm 1."""
+
+    max_steps: int
+    tolerance: float
+
+
+def algorithm_1(
+    objective: Penalized,
+    start: LowRank | None,
+    *,
+    step: str,
+    pairs: int,
+    search: LocalSearch | None,
+    stop: Stop | None,
+) -> Iterator[State]:
+    """The iterates of Algorithm 1, as the paper prints it, the start first."""
+    if step not in ("joint", "paper"):
+        raise ValueError(f"step is {step!r}, but 'joint' or 'paper' is expected")
+    if pairs < 1:
+        raise ValueError(f"pairs is {pairs}, but at least 1 is expected")
+    reference = objective.problem.backprojection
+    prune = 10 * epsilon(reference) ** 0.5
+    X = _checked_start(start, objective).balanced(prune)  # line 1
+    accuracy = _Accuracy(stop)
+    for k in count(1):  # line 2
+        point = objective.at(X)
+        noise = random_vector(X.shape[1], reference, seed=k)
+        top = objective.gradient(point).top(pairs, noise, tolerance=accuracy.tolerance)  # line 3
+        state = _state(objective, point, top)
+        accuracy.saw(state.gap)
+        yield state
+
+        eta = 2 / (k + 1)  # line 4
+        Z = _atom(top, objective.mu)
+        plane = _Plane(objective, point, Z, top)
+        kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
+
+        X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
+        if search is not None:  # line 6
+            X = local_search(
+                objective, X, max_steps=search.max_steps, tolerance=search.tolerance
+            ).X
+        X = X.balanced(prune)
+
+
+def _state(objective: Penalized, point: Point, top: SingularPairs) -> State:
+    """What is known about an iterate with balanced factors."""
+    smooth, nuclear_norm = objective.smooth(point), point.half_norms
+    phi = smooth + objective.mu * nuclear_norm
+    gap = penalized_gap(
+        smooth=smooth,
+        nuclear_norm=nuclear_norm,
+        slope=objective.slope_at_zero(point) + objective.curvature(point),
+        sigma=top.upper,
+        mu=objective.mu,
+    )
+    X = point.X
+    return State(
+        X=X,
+        y=lambda: objective.signal(X),
+        objective=phi,
+        loss=point.loss,
+        violation=float(np.sqrt(point.violation)),
+        gap=gap / phi if phi > 0 else 0.0,
+        sigma=float(top.values[0]),
+    )
+
+
+def _atom(top: SingularPairs, mu: float) -> LowRank:
+    """Z_k: the singular pairs that pay for their rank, mixed to nuclear norm one."""
+    excess = np.maximum(top.values - mu, 0.0)
+    if excess[0] == 0.0:
+        excess[0] = 1.0
+    use = int(np.count_nonzero(excess))
+    roots = np.sqrt(excess[:use] / np.sum(excess))
+    return LowRank(rotate(top.U[:, :use], np.diag(roots)), rotate(top.V[:, :use], np.diag(roots)))
+
+
+class _Plane:
+    """`f(a X + theta Z) + mu (a ||X||_* + theta)`, an upper bound of phi, quadratic in a, theta."""
+
+    def __init__(
+        self, objective: Penalized, point: Point, Z: LowRank, top: SingularPairs
+    ) -> None:
+        at_Z = objective.at(Z)
+        shares = np.diag(at_Z.gram_U).real  # of the singular pairs in Z
+        slope_Z = -float(np.dot(shares, top.values[: Z.rank]))  # <grad f(X), Z>
+        linear_X, linear_Z = objective.slope_at_zero(point), objective.slope_at_zero(at_Z)
+        self.linear = np.array(
+            [linear_X + objective.mu * point.half_norms, linear_Z + objective.mu]
+        )
+        curvature_X, curvature_Z = objective.curvature(point), objective.curvature(at_Z)
+        mixed = slope_Z - linear_Z
+        self.quadratic = np.array([[curvature_X, mixed], [mixed, curvature_Z]])
+
+    def paper(self, a: float) -> tuple[float, float]:
+        """`theta_k = argmin h_k`, eqs. (theta) and (h_theta), for a given share `a = 1 - eta_k`."""
+        slope = self.linear[1] + a * self.quadratic[0, 1]
+        return a, _ratio(-slope, self.quadratic[1, 1])
+
+    def joint(self) -> tuple[float, float]:
+        """The best a and theta of at least zero."""
+        candidates = [
+            (0.0, _ratio(-self.linear[1], self.quadratic[1, 1])),
+            (_ratio(-self.linear[0], self.quadratic[0, 0]), 0.0),
+        ]
+        if np.linalg.det(self.quadratic) > 0:
+            both = np.linalg.solve(self.quadratic, -self.linear)
+            if np.all(both >= 0):
+                candidates.append((float(both[0]), float(both[1])))
+        return min(candidates, key=self.value)
+
+    def value(self, step: tuple[float, float]) -> float:
+        """The upper bound, up to a constant."""
+        x = np.array(step)
+        return float(x @ self.linear + x @ self.quadratic @ x / 2)
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """Their ratio where both are above zero, else zero."""
+    return numerator / denominator if numerator > 0 and denominator > 0 else 0.0
+
+
+class _Accuracy:
+    """How well the top singular value has to be known: a tenth of the gap to be closed."""
+
+    def __init__(self, stop: Stop | None) -> None:
+        wanted = None if stop is None else stop.gap
+        self.floor = 1e-3 if wanted is None else wanted / 10
+        self.tolerance = 1e-2
+
+    def saw(self, gap: float) -> None:
+        self.tolerance = max(min(gap / 10, 1e-2), self.floor)
+
+
+def _checked_start(start: LowRank | None, objective: Penalized) -> LowRank:
+    shape, reference = objective.structure.shape, objective.problem.backprojection
+    if start is None:
+        return LowRank.zeros(shape, reference)
+    if not isinstance(start, LowRank):
+        raise TypeError(f"start is {type(start).__name__}, but a LowRank is expected")
+    if start.shape != shape:
+        raise ValueError(f"start has shape {start.shape}, but {objective.structure!r} has {shape}")
+    xp = array_namespace(start.U, reference)
+    return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))

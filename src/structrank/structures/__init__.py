@@ -1,0 +1,23 @@
+"""Structured matrices: shapes and fast products, no data."""
+
+from .base import Structure
+from .circulant import Circulant
+from .hankel import Hankel
+from .hessenberg import Hessenberg
+from .indexed import Indexed
+from .sparse import recovery_matrix, structure_matrix, vec
+from .sylvester import Sylvester
+from .toeplitz import Toeplitz
+
+__all__ = [
+    "Circulant",
+    "Hankel",
+    "Hessenberg",
+    "Indexed",
+    "Structure",
+    "Sylvester",
+    "Toeplitz",
+    "recovery_matrix",
+    "structure_matrix",
+    "vec",
+]

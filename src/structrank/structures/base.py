@@ -1,0 +1,318 @@
+"""What every structure offers: three products, and what follows from them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from array_api_compat import array_namespace
+from scipy.sparse.linalg import LinearOperator
+
+from .._array import Array, as_array, conj, is_floating, like, to_numpy
+
+Slices = tuple[slice, ...]
+
+
+class Box(NamedTuple):
+    """Two boxes of a matrix that hold equal entries: rows `X[plus] - X[minus] = 0` of B."""
+
+    rows_plus: Slices
+    columns_plus: Slices
+    rows_minus: Slices
+    columns_minus: Slices
+
+
+class Differences(NamedTuple):
+    """The matrix B as boxes, whose slices address the grids of rows and columns."""
+
+    row_grid: tuple[int, ...]
+    column_grid: tuple[int, ...]
+    boxes: tuple[Box, ...]
+
+
+class Structure(ABC):
+    """A linear map Q from signals to structured matrices.
+
+    Every entry of `Q(y)` is one entry of `y` or a fixed zero. A structure holds shapes,
+    never data. Subclasses set `shape` and `signal_shape` and define `index`; that is
+    enough for everything to work. Faster products come from overriding `_matmul`,
+    `_rmatmul` and `_adjoint`, which see their arguments through the linear maps
+    `_transform_signal`, `_transform_left` and `_transform_right` (the identity unless
+    overridden, typically an FFT). What solvers exploit is that these maps are linear:
+    the transform of a sum is the sum of the transforms.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns (M, N) of `Q(y)`.
+    signal_shape : tuple of int
+        Shape of `y`.
+    offset : ndarray or None
+        Constant matrix `Q0` added to the linear part (the affine case), where there is one.
+    """
+
+    shape: tuple[int, int]
+    signal_shape: tuple[int, ...]
+    offset: np.ndarray | None = None
+
+    @abstractmethod
+    def index(self) -> np.ndarray:
+        """Integer map of shape (M, N): which entry of the flattened `y` stands where.
+
+        A fixed zero is marked -1. Memory O(MN): meant for small cases and for tests.
+        """
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        """How often each entry of `y` stands in the matrix; `Q* Q = diag(multiplicity)`."""
+        index = self.index()
+        counts = np.bincount(index[index >= 0], minlength=int(np.prod(self.signal_shape)))
+        return counts.reshape(self.signal_shape)
+
+    def differences(self) -> Differences | None:
+        """The equalities between neighbouring copies as boxes, where the structure has that form."""
+        return None
+
+    def block_column(self) -> Structure:
+        """The structure that one column of each block sees: itself without blocks."""
+        return self
+
+    # -- products with transformed arguments: what a subclass overrides for speed --------
+
+    def _transform_signal(self, y: Array) -> Array:
+        return self._linear_to_dense(y)
+
+    def _transform_left(self, U: Array) -> Array:
+        return U
+
+    def _transform_right(self, V: Array) -> Array:
+        return V
+
+    def _matmul(self, signal: Array, right: Array) -> Array:
+        return array_namespace(signal).matmul(signal, right)
+
+    def _rmatmul(self, signal: Array, left: Array) -> Array:
+        xp = array_namespace(signal)
+        return xp.matmul(_conj_transpose(signal), left)
+
+    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+        """`Q*(sum_i U_i V_i^H)` for pairs of transformed factors."""
+        xp = array_namespace(pairs[0][0])
+        X = sum(xp.matmul(left, _conj_transpose(right)) for left, right in pairs)
+        return self._adjoint_dense(X)
+
+    # -- the public surface ------------------------------------------------------------
+
+    def matmul(self, y: Array, V: Array) -> Array:
+        """`Q(y) @ V`.
+
+        Parameters
+        ----------
+        y : array, shape `signal_shape`
+        V : array, shape (N,) or (N, r)
+
+        Returns
+        -------
+        array, shape (M,) or (M, r)
+        """
+        y, V = self._checked(y=y, V=(V, self.shape[1]))
+        columns = V if V.ndim == 2 else V[:, None]
+        out = self._matmul(self._transform_signal(y), self._transform_right(columns))
+        if self.offset is not None:
+            out = out + array_namespace(V).matmul(like(self.offset, V), columns)
+        return out if V.ndim == 2 else out[:, 0]
+
+    def rmatmul(self, y: Array, U: Array) -> Array:
+        """`Q(y)^H @ U`.
+
+        Parameters
+        ----------
+        y : array, shape `signal_shape`
+        U : array, shape (M,) or (M, r)
+
+        Returns
+        -------
+        array, shape (N,) or (N, r)
+        """
+        y, U = self._checked(y=y, U=(U, self.shape[0]))
+        columns = U if U.ndim == 2 else U[:, None]
+        out = self._rmatmul(self._transform_signal(y), self._transform_left(columns))
+        if self.offset is not None:
+            out = out + array_namespace(U).matmul(_conj_transpose(like(self.offset, U)), columns)
+        return out if U.ndim == 2 else out[:, 0]
+
+    def adjoint(self, U: Array, V: Array) -> Array:
+        """`Q*(U V^H)`: the sum over all places where each entry of the signal stands.
+
+        The adjoint of the linear part of Q, whatever the `offset`.
+
+        Parameters
+        ----------
+        U : array, shape (M, r)
+        V : array, shape (N, r)
+
+        Returns
+        -------
+        array, shape `signal_shape`
+        """
+        U, V = self._checked(U=(U, self.shape[0]), V=(V, self.shape[1]))
+        if U.ndim != 2 or V.ndim != 2 or U.shape[1] != V.shape[1]:
+            raise ValueError(
+                f"U and V have shapes {tuple(U.shape)} and {tuple(V.shape)}, "
+                f"but expected ({self.shape[0]}, r) and ({self.shape[1]}, r)"
+            )
+        return self._adjoint((self._transform_left(U), self._transform_right(V)))
+
+    def average(self, U: Array, V: Array) -> Array:
+        """`C_proj(U V^H)`: the signal whose structured matrix is nearest to `U V^H`.
+
+        Parameters
+        ----------
+        U : array, shape (M, r)
+        V : array, shape (N, r)
+
+        Returns
+        -------
+        array, shape `signal_shape`
+        """
+        total = self.adjoint(U, V)
+        y = total / like(self.multiplicity.astype(float), total, real=True)
+        return y if self.offset is None else y - self.average_dense(like(self.offset, y))
+
+    def average_dense(self, X: Array) -> Array:
+        """`C_proj X` for a dense matrix (of the linear part of Q)."""
+        X = as_array(X)
+        if tuple(X.shape) != self.shape:
+            raise ValueError(f"X has shape {tuple(X.shape)}, but {self!r} expects {self.shape}")
+        total = self._adjoint_dense(X)
+        return total / like(self.multiplicity.astype(float), total, real=True)
+
+    def to_dense(self, y: Array) -> Array:
+        """`Q(y)` as an M x N array."""
+        (y,) = self._checked(y=y)
+        dense = self._linear_to_dense(y)
+        return dense if self.offset is None else dense + like(self.offset, dense)
+
+    def linear_operator(self, y: Array) -> LinearOperator:
+        """`Q(y)` as a SciPy `LinearOperator` (NumPy arrays only), never formed."""
+        y = to_numpy(as_array(y))
+        return LinearOperator(
+            shape=self.shape,
+            dtype=y.dtype,
+            matvec=lambda v: self.matmul(y, v.reshape(-1).astype(y.dtype)),
+            rmatvec=lambda u: self.rmatmul(y, u.reshape(-1).astype(y.dtype)),
+            matmat=lambda V: self.matmul(y, V),
+            rmatmat=lambda U: self.rmatmul(y, U),
+        )
+
+    # -- the slow truth: gathers through the index map -----------------------------------
+
+    @cached_property
+    def _gather(self) -> np.ndarray:
+        """Flat index map with fixed zeros pointing one past the end of the signal."""
+        index = self.index().reshape(-1)
+        return np.where(index < 0, int(np.prod(self.signal_shape)), index)
+
+    @cached_property
+    def _occurrences(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Places of every entry of the signal, as rectangular tables.
+
+        Entries with similar multiplicity share a table, padded to a power of two by the
+        place one past the end of the matrix; `order` brings the tables' rows back into
+        the signal's order.
+        """
+        flat = self.index().reshape(-1)
+        places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
+        counts = self.multiplicity.reshape(-1)
+        starts = np.cumsum(counts) - counts
+        widths = 2 ** np.ceil(np.log2(np.maximum(counts, 1))).astype(int)
+        tables, members = [], []
+        for width in np.unique(widths):
+            rows = np.flatnonzero(widths == width)
+            column = np.arange(width)
+            inside = column < counts[rows, None]
+            at = np.minimum(starts[rows, None] + column, places.size - 1)
+            tables.append(np.where(inside, places[at], flat.size))
+            members.append(rows)
+        return tables, np.argsort(np.concatenate(members))
+
+    def _linear_to_dense(self, y: Array) -> Array:
+        xp = array_namespace(y)
+        padded = xp.concat([xp.reshape(y, (-1,)), xp.zeros_like(xp.reshape(y, (-1,))[:1])])
+        return xp.reshape(xp.take(padded, like(self._gather, y)), self.shape)
+
+    def _adjoint_dense(self, X: Array) -> Array:
+        xp = array_namespace(X)
+        flat = xp.reshape(X, (-1,))
+        padded = xp.concat([flat, xp.zeros_like(flat[:1])])
+        tables, order = self._occurrences
+        sums = [
+            xp.sum(xp.reshape(xp.take(padded, like(t.reshape(-1), X)), t.shape), axis=1)
+            for t in tables
+        ]
+        return xp.reshape(xp.take(xp.concat(sums), like(order, X)), self.signal_shape)
+
+    # -- checks -------------------------------------------------------------------------
+
+    def _checked(self, y: Array = None, **factors: tuple[Array, int]) -> list[Array]:
+        """Arguments as floating arrays of one dtype, after a check of their shapes."""
+        arrays = []
+        if y is not None:
+            y = as_array(y)
+            if tuple(y.shape) != self.signal_shape:
+                raise ValueError(
+                    f"y has shape {tuple(y.shape)}, but {self!r} expects {self.signal_shape}"
+                )
+            arrays.append(("y", y))
+        for name, (factor, rows) in factors.items():
+            factor = as_array(factor)
+            if factor.ndim not in (1, 2) or factor.shape[0] != rows:
+                raise ValueError(
+                    f"{name} has shape {tuple(factor.shape)}, "
+                    f"but {self!r} expects ({rows},) or ({rows}, r)"
+                )
+            arrays.append((name, factor))
+        for name, x in arrays:
+            if not is_floating(x):
+                raise TypeError(
+                    f"{name} has dtype {x.dtype}, but a real or complex floating dtype "
+                    "is expected: convert it first, for example with astype(float)"
+                )
+        xp = array_namespace(*(x for _, x in arrays))
+        dtype = xp.result_type(*(x.dtype for _, x in arrays))
+        return [xp.astype(x, dtype, copy=False) for _, x in arrays]
+
+    # -- values -------------------------------------------------------------------------
+
+    def _key(self) -> tuple:
+        """What tells two structures of one class apart."""
+        return (self.signal_shape, self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and other._key() == self._key()  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+
+def _conj_transpose(x: Array) -> Array:
+    return conj(x).T
+
+
+def positive_int(value: object, name: str) -> int:
+    """`value` as a Python int, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"{name} is {value!r}, but a positive integer is expected")
+    return int(value)
+
+
+def positive_ints(values: object, name: str) -> tuple[int, ...]:
+    """`values`, an integer or a sequence of them, as a tuple of positive Python ints."""
+    if isinstance(values, (int, np.integer)) or not hasattr(values, "__iter__"):
+        return (positive_int(values, name),)
+    result = tuple(positive_int(v, name) for v in values)
+    if not result:
+        raise ValueError(f"{name} is empty, but at least one positive integer is expected")
+    return result

@@ -1,0 +1,213 @@
+"""Hankel matrices: one class for 1-D, N-fold and block."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from math import prod
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from .._array import Array, conj, fft, fft_length, ifft, sum_of_products
+from .base import Box, Differences, Structure, positive_ints
+
+
+class Hankel(Structure):
+    """N-fold block-Hankel matrix: `Q(y)[(i, a), (l, c)] = y[i + l, a, c]`.
+
+    `i` and `l` run over N-dimensional windows, `a` and `c` over the rows and columns of
+    a block. Products are FFTs of the signal's own length.
+
+    Parameters
+    ----------
+    signal_shape : int or tuple of int
+        Length of the signal along each shifted axis.
+    window : int or tuple of int
+        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
+    block : tuple of two ints, optional
+        Shape (m, n) of a sample, if samples are matrices. The signal then has shape
+        `signal_shape + block`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel
+    >>> Hankel(4, window=2).to_dense(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([[1., 2., 3.],
+           [2., 3., 4.]])
+    >>> Hankel((101, 101), window=(8, 8)).shape
+    (64, 8836)
+    >>> Hankel((120,), window=21, block=(20, 20)).signal_shape
+    (120, 20, 20)
+    """
+
+    def __init__(
+        self,
+        signal_shape: int | tuple[int, ...],
+        window: int | tuple[int, ...],
+        block: tuple[int, int] | None = None,
+    ) -> None:
+        self.lengths = positive_ints(signal_shape, "signal_shape")
+        self.window = positive_ints(window, "window")
+        if len(self.window) != len(self.lengths):
+            raise ValueError(
+                f"window has {len(self.window)} entries and signal_shape {len(self.lengths)}; "
+                "they need one for each axis"
+            )
+        for w, length in zip(self.window, self.lengths, strict=True):
+            if w > length:
+                raise ValueError(
+                    f"window {self.window} is larger than the signal {self.lengths}: "
+                    "each window must be at most as long as the signal along its axis"
+                )
+        self.block = None if block is None else positive_ints(block, "block")
+        if self.block is not None and len(self.block) != 2:
+            raise ValueError(f"block is {block!r}, but two integers (m, n) are expected")
+        self.columns = tuple(L - w + 1 for L, w in zip(self.lengths, self.window, strict=True))
+        m, n = self.block or (1, 1)
+        self.shape = (prod(self.window) * m, prod(self.columns) * n)
+        self.signal_shape = self.lengths + (self.block or ())
+
+    def __repr__(self) -> str:
+        block = f", block={self.block}" if self.block else ""
+        return f"{type(self).__name__}({self.lengths}, window={self.window}{block})"
+
+    def _key(self) -> tuple:
+        return (self.lengths, self.window, self.block)
+
+    def block_column(self) -> Hankel:
+        if self.block is None or self.block[1] == 1:
+            return self
+        return type(self)(self.lengths, self.window, (self.block[0], 1))
+
+    def index(self) -> np.ndarray:
+        m, n = self.block or (1, 1)
+        sites = np.arange(prod(self.lengths)).reshape(self.lengths)
+        site = sites[tuple(
+            i.reshape(-1)[:, None] + l.reshape(-1)[None, :]
+            for i, l in zip(np.indices(self.window), self._column_indices(), strict=True)
+        )]
+        inside = np.arange(m * n).reshape(m, n)
+        return (site[:, None, :, None] * (m * n) + inside[:, None, :]).reshape(self.shape)
+
+    def _column_indices(self) -> np.ndarray:
+        return np.indices(self.columns)
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        counts = np.ones(())
+        for length, rows, columns in zip(self.lengths, self.window, self.columns, strict=True):
+            t = np.arange(length)
+            along = np.minimum.reduce([t + 1, length - t, np.full_like(t, min(rows, columns))])
+            counts = np.multiply.outer(counts, along)
+        m, n = self.block or (1, 1)
+        counts = np.broadcast_to(counts[..., None, None], (*self.lengths, m, n))
+        return counts.reshape(self.signal_shape).astype(int)
+
+    def differences(self) -> Differences:
+        everything = slice(None), slice(None)
+        boxes = []
+        for axis in range(len(self.lengths)):
+            # Outer axes: all blocks. Inner axes: the entries that determine a block.
+            inner = product(*[self._spanning] * (len(self.lengths) - axis - 1))
+            for choice in inner:
+                along = [everything] * axis, list(choice)
+                plus = along[0] + [self._neighbours[0]] + along[1]
+                minus = along[0] + [self._neighbours[1]] + along[1]
+                boxes.append(
+                    Box(
+                        tuple(rows for rows, _ in plus),
+                        tuple(columns for _, columns in plus),
+                        tuple(rows for rows, _ in minus),
+                        tuple(columns for _, columns in minus),
+                    )
+                )
+        m, n = self.block or (1, 1)
+        return Differences((*self.window, m), (*self.columns, n), tuple(boxes))
+
+    # Rows and columns of neighbouring copies along an axis, and of one copy of each value.
+    _neighbours = ((slice(1, None), slice(0, -1)), (slice(0, -1), slice(1, None)))
+    _spanning = ((slice(None), slice(0, 1)), (slice(-1, None), slice(1, None)))
+
+    # -- products: transformed factors have shape (r, frequencies..., block size) ---------
+
+    @cached_property
+    def _fft_lengths(self) -> tuple[int, ...]:
+        return tuple(fft_length(length) for length in self.lengths)
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return tuple(range(1, len(self.lengths) + 1))
+
+    def _transform_signal(self, y: Array) -> Array:
+        return fft(y, self._fft_lengths, tuple(range(len(self.lengths))))
+
+    def _transform_left(self, U: Array) -> Array:
+        return fft(self._fold(U, self.window, 0), self._fft_lengths, self._axes)
+
+    def _transform_right(self, V: Array) -> Array:
+        return fft(self._fold(V, self.columns, 1), self._fft_lengths, self._axes, mirrored=True)
+
+    def _matmul(self, signal: Array, right: Array) -> Array:
+        if self.block is None:
+            spectrum = signal * right
+        else:
+            spectrum = self._block_product(signal, right)
+        return self._unfold(ifft(spectrum, self._fft_lengths, self._axes), self.window)
+
+    def _rmatmul(self, signal: Array, left: Array) -> Array:
+        if self.block is None:
+            spectrum = conj(signal) * left
+        else:
+            spectrum = self._block_product(_swap_last(conj(signal)), left)
+        return self._unfold(
+            ifft(spectrum, self._fft_lengths, self._axes, mirrored=True), self.columns
+        )
+
+    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+        if self.block is None:
+            spectrum = sum_of_products(*pairs[0])
+            for left, right in pairs[1:]:
+                spectrum += sum_of_products(left, right)
+        else:
+            spectrum = self._block_outer(*pairs[0])
+            for left, right in pairs[1:]:
+                spectrum += self._block_outer(left, right)
+        y = ifft(spectrum, self._fft_lengths, tuple(range(len(self.lengths))))
+        return y[(*(slice(0, length) for length in self.lengths), ...)]
+
+    def _fold(self, F: Array, grid: tuple[int, ...], side: int) -> Array:
+        """(rows, r) as (r, grid..., block size)."""
+        width = () if self.block is None else (self.block[side],)
+        return array_namespace(F).reshape(F.T, (F.shape[1], *grid, *width))
+
+    def _unfold(self, folded: Array, grid: tuple[int, ...]) -> Array:
+        """(r, at least grid..., block size) as (rows, r)."""
+        inside = folded[(slice(None), *(slice(0, g) for g in grid), ...)]
+        return array_namespace(folded).reshape(inside, (folded.shape[0], -1)).T
+
+    def _block_product(self, signal: Array, factor: Array) -> Array:
+        """At every frequency: (a, c) block of the signal times (c, r) block of the factor."""
+        xp = array_namespace(signal)
+        frequencies = signal.shape[:-2]
+        blocks = xp.reshape(signal, (-1, *signal.shape[-2:]))
+        columns = xp.reshape(factor, (factor.shape[0], -1, factor.shape[-1]))
+        out = xp.matmul(xp.permute_dims(columns, (1, 0, 2)), _swap_last(blocks))
+        return xp.reshape(
+            xp.permute_dims(out, (1, 0, 2)), (factor.shape[0], *frequencies, blocks.shape[1])
+        )
+
+    def _block_outer(self, left: Array, right: Array) -> Array:
+        """At every frequency: (a, r) block of the left times (r, c) block of the right factor."""
+        xp = array_namespace(left)
+        rank, frequencies = left.shape[0], left.shape[1:-1]
+        L = xp.permute_dims(xp.reshape(left, (rank, -1, left.shape[-1])), (1, 2, 0))
+        R = xp.permute_dims(xp.reshape(conj(right), (rank, -1, right.shape[-1])), (1, 0, 2))
+        out = xp.matmul(L, R)
+        return xp.reshape(out, (*frequencies, left.shape[-1], right.shape[-1]))
+
+
+def _swap_last(x: Array) -> Array:
+    axes = tuple(range(x.ndim - 2))
+    return array_namespace(x).permute_dims(x, (*axes, x.ndim - 1, x.ndim - 2))

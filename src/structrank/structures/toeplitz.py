@@ -1,0 +1,50 @@
+"""Toeplitz matrices: Hankel with the columns in reverse order."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from .._array import Array
+from .hankel import Hankel
+
+
+class Toeplitz(Hankel):
+    """N-fold block-Toeplitz matrix: `Q(y)[(i, a), (l, c)] = y[i - l + columns - 1, a, c]`.
+
+    The signal runs from the top right corner to the bottom left one.
+
+    Parameters
+    ----------
+    signal_shape : int or tuple of int
+        Length of the signal along each shifted axis.
+    window : int or tuple of int
+        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
+    block : tuple of two ints, optional
+        Shape (m, n) of a sample, if samples are matrices.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Toeplitz
+    >>> Toeplitz(4, window=2).to_dense(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([[3., 2., 1.],
+           [4., 3., 2.]])
+    """
+
+    _neighbours = ((slice(0, -1), slice(0, -1)), (slice(1, None), slice(1, None)))
+    _spanning = ((slice(None), slice(0, 1)), (slice(0, 1), slice(1, None)))
+
+    def _column_indices(self) -> np.ndarray:
+        reach = np.reshape(self.columns, (-1, *(1,) * len(self.columns))) - 1
+        return reach - np.indices(self.columns)
+
+    def _transform_right(self, V: Array) -> Array:
+        return super()._transform_right(self._reversed(V))
+
+    def _rmatmul(self, signal: Array, left: Array) -> Array:
+        return self._reversed(super()._rmatmul(signal, left))
+
+    def _reversed(self, V: Array) -> Array:
+        xp = array_namespace(V)
+        return self._unfold(xp.flip(self._fold(V, self.columns, 1), axis=self._axes), self.columns)

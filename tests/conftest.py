@@ -1,0 +1,62 @@
+"""Structures, array libraries and random arrays that the tests share."""
+
+from __future__ import annotations
+
+import array_api_strict
+import numpy as np
+import pytest
+
+from structrank import Circulant, Hankel, Hessenberg, Indexed, Sylvester, Toeplitz
+
+LIBRARIES = ["numpy", "array_api_strict", "torch"]
+DTYPES = ["float32", "float64", "complex64", "complex128"]
+
+STRUCTURES = {
+    "hankel": Hankel(13, window=5),
+    "hankel-one-row": Hankel(6, window=1),
+    "hankel-tiny": Hankel(2, window=2),
+    "hankel-2d": Hankel((7, 6), window=(3, 2)),
+    "hankel-3d": Hankel((4, 3, 5), window=(2, 2, 3)),
+    "hankel-block": Hankel((7,), window=3, block=(2, 3)),
+    "hankel-2d-block": Hankel((5, 4), window=(2, 3), block=(3, 2)),
+    "toeplitz": Toeplitz(12, window=7),
+    "toeplitz-2d": Toeplitz((5, 6), window=(2, 4)),
+    "toeplitz-2d-block": Toeplitz((4, 5), window=(3, 2), block=(2, 2)),
+    "circulant": Circulant(7),
+    "sylvester": Sylvester((4, 3)),
+    "sylvester-shifts": Sylvester((4, 3), shifts=2),
+    "sylvester-three": Sylvester((3, 2, 4), shifts=3),
+    "hessenberg": Hessenberg(5),
+    "indexed": Indexed([[0, 1, -1, 2], [1, -1, 2, 2], [3, 1, 0, 2]]),
+}
+AFFINE = Indexed(
+    [[0, 1, -1, 2], [1, -1, 2, 0], [-1, 2, 0, 1]],
+    offset=np.arange(12.0).reshape(3, 4) / 10,
+)
+
+
+@pytest.fixture(params=STRUCTURES)
+def structure(request):
+    return STRUCTURES[request.param]
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def random_array(rng, shape, dtype="float64"):
+    values = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * rng.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def to_library(x, library):
+    """A NumPy array as one of another library."""
+    if library == "numpy":
+        return x.copy()
+    if library == "torch":
+        torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+        return torch.from_numpy(x.copy())
+    return array_api_strict.asarray(x.copy())

@@ -1,0 +1,298 @@
+"""Every structure, dtype and array library against the index map, the slow truth."""
+
+from __future__ import annotations
+
+import array_api_compat
+import numpy as np
+import pytest
+from conftest import AFFINE, DTYPES, LIBRARIES, random_array, to_library
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylvester, Toeplitz
+from structrank._array import to_numpy
+
+
+def dense(structure, y):
+    """Q(y) entry by entry, from the index map alone."""
+    index = structure.index()
+    flat = np.append(y.reshape(-1), 0)
+    Q = flat[np.where(index < 0, y.size, index)]
+    return Q if structure.offset is None else Q + structure.offset
+
+
+def dense_adjoint(structure, X):
+    """Q*(X) entry by entry."""
+    index = structure.index()
+    total = np.zeros(int(np.prod(structure.signal_shape)), dtype=X.dtype)
+    for a in range(index.shape[0]):
+        for c in range(index.shape[1]):
+            if index[a, c] >= 0:
+                total[index[a, c]] += X[a, c]
+    return total.reshape(structure.signal_shape)
+
+
+def assert_close(got, expected, scale=None):
+    """Equal to 100 eps of the result's dtype, relative to the largest entry."""
+    scale = np.max(np.abs(expected), initial=0.0) if scale is None else scale
+    assert got.shape == expected.shape
+    error = np.max(np.abs(got - expected), initial=0.0)
+    assert error <= 100 * np.finfo(got.dtype).eps * max(scale, 1.0)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("dtype", DTYPES)
+class TestContract:
+    """What every structure promises, whatever the array library and dtype."""
+
+    @pytest.fixture
+    def data(self, structure, rng, dtype, library):
+        M, N = structure.shape
+        arrays = [
+            random_array(rng, shape, dtype)
+            for shape in (structure.signal_shape, (M, 3), (N, 3))
+        ]
+        return arrays, [to_library(x, library) for x in arrays]
+
+    def test_products_equal_the_index_map(self, structure, data):
+        (y, U, V), (y_, U_, V_) = data
+        Q = dense(structure, y)
+        assert_close(to_numpy(structure.to_dense(y_)), Q)
+        assert_close(to_numpy(structure.matmul(y_, V_)), Q @ V)
+        assert_close(to_numpy(structure.rmatmul(y_, U_)), Q.conj().T @ U)
+        assert_close(to_numpy(structure.adjoint(U_, V_)), dense_adjoint(structure, U @ V.conj().T))
+
+    def test_products_with_vectors(self, structure, data):
+        (y, U, V), (y_, U_, V_) = data
+        Q = dense(structure, y)
+        assert_close(to_numpy(structure.matmul(y_, V_[:, 0])), Q @ V[:, 0])
+        assert_close(to_numpy(structure.rmatmul(y_, U_[:, 0])), Q.conj().T @ U[:, 0])
+
+    def test_adjoint_identity(self, structure, data):
+        (y, U, V), (y_, U_, V_) = data
+        one = np.vdot(to_numpy(structure.matmul(y_, V_)), U)
+        other = np.vdot(y, to_numpy(structure.adjoint(U_, V_)))
+        scale = np.linalg.norm(y) * np.linalg.norm(U @ V.conj().T) * np.sqrt(Q_norm(structure))
+        assert abs(one - other) <= 100 * np.finfo(U.dtype).eps * scale
+
+    def test_projection_is_idempotent_and_orthogonal(self, structure, data):
+        (_, U, V), (_, U_, V_) = data
+        X = U @ V.conj().T
+        y = to_numpy(structure.average(U_, V_))
+        projected = dense(structure, y)
+        again = dense_adjoint(structure, projected) / structure.multiplicity
+        assert_close(again.astype(y.dtype), y)
+        assert abs(np.vdot(projected, X - projected)) <= 100 * np.finfo(y.dtype).eps * (
+            np.linalg.norm(X) ** 2
+        )
+
+    def test_dtype_and_library_kept_and_inputs_unchanged(self, structure, data):
+        (y, U, V), (y_, U_, V_) = data
+        results = [
+            structure.to_dense(y_),
+            structure.matmul(y_, V_),
+            structure.rmatmul(y_, U_),
+            structure.adjoint(U_, V_),
+            structure.average(U_, V_),
+        ]
+        for result in results:
+            assert result.dtype == y_.dtype
+            assert array_api_compat.array_namespace(result) is array_api_compat.array_namespace(y_)
+        for before, after in zip((y, U, V), (y_, U_, V_), strict=True):
+            np.testing.assert_array_equal(before, to_numpy(after))
+
+
+def Q_norm(structure):
+    return float(np.max(structure.multiplicity))
+
+
+def test_multiplicity_counts_the_index_map(structure):
+    index = structure.index()
+    counts = np.bincount(index[index >= 0], minlength=structure.multiplicity.size)
+    np.testing.assert_array_equal(structure.multiplicity.reshape(-1), counts)
+    assert structure.multiplicity.shape == structure.signal_shape
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_linear_operator(structure, rng, dtype):
+    y = random_array(rng, structure.signal_shape, dtype)
+    operator = structure.linear_operator(y)
+    np.testing.assert_allclose(operator @ np.eye(structure.shape[1]), dense(structure, y), atol=1e-12)
+    np.testing.assert_allclose(
+        operator.H @ np.eye(structure.shape[0]), dense(structure, y).conj().T, atol=1e-12
+    )
+    v = rng.standard_normal(structure.shape[1])
+    np.testing.assert_allclose(operator @ v, dense(structure, y) @ v, atol=1e-12)
+
+
+def test_mixed_real_and_complex_arguments(rng):
+    S = Hankel(9, window=4)
+    y, V = rng.standard_normal(9), random_array(rng, (6, 2), "complex128")
+    np.testing.assert_allclose(S.matmul(y, V), dense(S, y) @ V, atol=1e-12)
+
+
+class TestAffine:
+    """An offset enters Q(y) and its products, not the adjoint; the average undoes it."""
+
+    def test_products(self, rng):
+        y, U, V = rng.standard_normal(3), rng.standard_normal((3, 2)), rng.standard_normal((4, 2))
+        Q = dense(AFFINE, y)
+        assert_close(AFFINE.to_dense(y), Q)
+        assert_close(AFFINE.matmul(y, V), Q @ V)
+        assert_close(AFFINE.rmatmul(y, U), Q.T @ U)
+        assert_close(AFFINE.adjoint(U, V), dense_adjoint(AFFINE, U @ V.T))
+
+    def test_average_recovers_the_signal(self, rng):
+        y = rng.standard_normal(3)
+        assert_close(AFFINE.average(dense(AFFINE, y), np.eye(4)), y)
+
+
+class TestKnownMatrices:
+    def test_two_fold_hankel_is_the_appendix_layout(self):
+        Y = np.arange(12.0).reshape(3, 4)
+        S = Hankel((3, 4), window=(2, 2))
+        micro = [Hankel(4, window=2).to_dense(Y[l]) for l in range(3)]
+        expected = np.block([[micro[0], micro[1]], [micro[1], micro[2]]])
+        np.testing.assert_array_equal(S.to_dense(Y), expected)
+
+    def test_block_hankel_is_the_appendix_layout(self):
+        y = np.arange(24.0).reshape(4, 2, 3)
+        S = Hankel((4,), window=2, block=(2, 3))
+        expected = np.block([[y[0], y[1], y[2]], [y[1], y[2], y[3]]])
+        np.testing.assert_array_equal(S.to_dense(y), expected)
+
+    def test_toeplitz(self):
+        from scipy.linalg import toeplitz
+
+        y = np.arange(1.0, 8.0)
+        expected = toeplitz(y[4:], y[4::-1])
+        np.testing.assert_array_equal(Toeplitz(7, window=3).to_dense(y), expected)
+
+    def test_circulant(self):
+        from scipy.linalg import circulant
+
+        y = np.arange(1.0, 6.0)
+        np.testing.assert_array_equal(Circulant(5).to_dense(y), circulant(y))
+
+    def test_resultant_vanishes_for_a_common_root(self):
+        p, q = np.poly([1.0, 2.0, 3.0]), np.poly([3.0, 4.0])
+        S = Sylvester((3, 2))
+        assert S.shape == (5, 5)
+        assert abs(np.linalg.det(S.to_dense(np.concatenate([p, q])))) < 1e-9
+        q = np.poly([5.0, 4.0])
+        assert abs(np.linalg.det(S.to_dense(np.concatenate([p, q])))) > 1.0
+
+    def test_generalised_sylvester_loses_rank_with_the_divisor_degree(self):
+        p, q = np.poly([1.0, 2.0, 3.0, -1.0]), np.poly([2.0, 3.0, 0.5])
+        y = np.concatenate([p, q])
+        for shifts, rows, rank in ((3, 7, 5), (2, 5, 4), (1, 3, 3)):  # a divisor of degree 2
+            S = Sylvester((4, 3), shifts=shifts)
+            assert S.shape[0] == rows
+            assert np.linalg.matrix_rank(S.to_dense(y)) == rank
+
+    def test_hessenberg(self):
+        H = Hessenberg(4).to_dense(np.arange(1.0, 14.0))
+        np.testing.assert_array_equal(np.tril(H, -2), 0)
+        assert np.count_nonzero(H) == 13
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_any_hankel_or_toeplitz(data):
+    """Shapes drawn at random: products equal the index map."""
+    kind = data.draw(st.sampled_from([Hankel, Toeplitz]))
+    lengths = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3))
+    window = [data.draw(st.integers(1, n)) for n in lengths]
+    block = data.draw(st.none() | st.tuples(st.integers(1, 3), st.integers(1, 3)))
+    dtype = data.draw(st.sampled_from(DTYPES))
+    S = kind(tuple(lengths), tuple(window), block)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    y = random_array(rng, S.signal_shape, dtype)
+    U, V = (random_array(rng, (n, 2), dtype) for n in S.shape)
+    assert_close(S.matmul(y, V), dense(S, y) @ V)
+    assert_close(S.rmatmul(y, U), dense(S, y).conj().T @ U)
+    assert_close(S.adjoint(U, V), dense_adjoint(S, U @ V.conj().T))
+
+
+def test_own_structure_needs_an_index_map_only(rng):
+    class Symmetric(Structure):
+        def __init__(self, n):
+            self.shape, self.signal_shape = (n, n), (n * (n + 1) // 2,)
+
+        def index(self):
+            n = self.shape[0]
+            index = np.zeros((n, n), dtype=int)
+            index[np.triu_indices(n)] = np.arange(self.signal_shape[0])
+            return np.maximum(index, index.T)
+
+    S = Symmetric(4)
+    y, V = rng.standard_normal(10), rng.standard_normal((4, 2))
+    np.testing.assert_allclose(S.to_dense(y), S.to_dense(y).T)
+    np.testing.assert_allclose(S.matmul(y, V), S.to_dense(y) @ V)
+    np.testing.assert_allclose(S.average(S.to_dense(y), np.eye(4)), y)
+
+
+class TestEquality:
+    def test_same_arguments_same_structure(self):
+        assert Hankel(9, window=4) == Hankel((9,), window=(4,))
+        assert hash(Hankel(9, window=4)) == hash(Hankel((9,), window=(4,)))
+        assert Hankel(9, window=4) != Toeplitz(9, window=4)
+        assert Indexed([[0, 1]]) != Indexed([[1, 0]])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Hankel((9,), window=(4,))",
+            "Toeplitz((9, 8), window=(4, 2), block=(1, 2))",
+            "Circulant(5)",
+            "Sylvester((3, 2), shifts=2)",
+            "Hessenberg(4)",
+        ],
+    )
+    def test_repr_makes_the_structure_again(self, text):
+        assert repr(eval(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Hankel(9, window=10), r"window \(10,\) is larger than the signal \(9,\)"),
+        (lambda: Hankel((9, 9), window=3), "window has 1 entries and signal_shape 2"),
+        (lambda: Hankel(9, window=0), "window is 0, but a positive integer"),
+        (lambda: Hankel(9.5, window=2), "signal_shape is 9.5, but a positive integer"),
+        (lambda: Hankel((), window=()), "signal_shape is empty"),
+        (lambda: Hankel(9, window=2, block=(2,)), r"block is \(2,\), but two integers"),
+        (lambda: Circulant(2), "expects 3 or more"),
+        (lambda: Sylvester((3,)), "at least two polynomials"),
+        (lambda: Sylvester((2, 5), shifts=2), "leaves no room for a polynomial of degree 5"),
+        (lambda: Hessenberg(0), "n is 0, but a positive integer"),
+        (lambda: Indexed([0, 1]), r"index has shape \(2,\), but a matrix"),
+        (lambda: Indexed([[0, 2]]), "it uses 2 of 3"),
+        (lambda: Indexed([[0, -2]]), "-1 is the only negative number"),
+        (lambda: Indexed([[-1, -1]]), "it uses 0 of 0"),
+        (lambda: Indexed([[0, 1]], offset=[[1.0]]), r"offset has shape \(1, 1\)"),
+        (lambda: Indexed([[0, 1]], offset=[[1.0, np.nan]]), "offset holds NaN"),
+        (lambda: Hankel(4, window=2).to_dense(np.ones(5)), r"y has shape \(5,\), but Hankel"),
+        (lambda: Hankel(4, window=2).matmul(np.ones(4), np.ones(4)), r"expects \(3,\) or \(3, r\)"),
+        (
+            lambda: Hankel(4, window=2).adjoint(np.ones((2, 2)), np.ones((3, 1))),
+            r"expected \(2, r\) and \(3, r\)",
+        ),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Indexed([[0.0, 1.0]]),
+        lambda: Hankel(4, window=2).to_dense(np.arange(4)),
+        lambda: Hankel(4, window=2).to_dense(np.array([None] * 4)),
+    ],
+)
+def test_bad_dtypes(make):
+    with pytest.raises(TypeError, match="dtype"):
+        make()
