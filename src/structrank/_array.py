@@ -92,30 +92,46 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
 
     `mirrored` turns the sign of the exponent: the transform of the signal run backwards.
     """
-    module = scipy.fft if is_numpy_array(x) else array_namespace(x).fft
+    options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
+    module = array_namespace(x).fft
+    if is_numpy_array(x):
+        module = scipy.fft
+        if is_complex(x):  # pad here, so that the transform can be made in place
+            x, options["overwrite_x"] = _zero_padded(x, lengths, axes), True
     if not is_complex(x):
-        spectrum = module.rfftn(x, s=tuple(lengths), axes=tuple(axes))
+        spectrum = module.rfftn(x, **options)
         return conj(spectrum) if mirrored else spectrum
     if mirrored:
-        return module.ifftn(x, s=tuple(lengths), axes=tuple(axes), norm="forward")
-    return module.fftn(x, s=tuple(lengths), axes=tuple(axes))
+        return module.ifftn(x, norm="forward", **options)
+    return module.fftn(x, **options)
 
 
 def ifft(
     spectrum: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False
 ) -> Array:
-    """Inverse of `fft` with the same arguments.
+    """Inverse of `fft` with the same arguments. May overwrite the spectrum.
 
     The result is real when the last of `axes` holds half a spectrum, so lengths there
     have to be 3 or more: below that a half and a whole spectrum have the same size.
     """
-    lengths, axes = tuple(lengths), tuple(axes)
-    module = scipy.fft if is_numpy_array(spectrum) else array_namespace(spectrum).fft
+    options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
+    module = array_namespace(spectrum).fft
+    if is_numpy_array(spectrum):
+        module, options["overwrite_x"] = scipy.fft, True
     if spectrum.shape[axes[-1]] != lengths[-1]:
-        return module.irfftn(conj(spectrum) if mirrored else spectrum, s=lengths, axes=axes)
+        return module.irfftn(conj(spectrum) if mirrored else spectrum, **options)
     if mirrored:
-        return module.fftn(spectrum, s=lengths, axes=axes, norm="forward")
-    return module.ifftn(spectrum, s=lengths, axes=axes)
+        return module.fftn(spectrum, norm="forward", **options)
+    return module.ifftn(spectrum, **options)
+
+
+def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+    shape = list(x.shape)
+    for axis, length in zip(axes, lengths, strict=True):
+        shape[axis] = length
+    padded = np.zeros(shape, dtype=x.dtype)
+    padded[tuple(slice(0, size) for size in x.shape)] = x
+    return padded
 
 
 def fft_length(size: int) -> int:
@@ -125,8 +141,6 @@ def fft_length(size: int) -> int:
 
 def sum_of_products(left: Array, right: Array) -> Array:
     """`sum_k left[k] * conj(right[k])` over the first axis, without a temporary of full size."""
-    if left.shape[0] == 0:
-        return array_namespace(left).sum(left, axis=0)
     total = left[0, ...] * conj(right[0, ...])
     for k in range(1, left.shape[0]):
         total += left[k, ...] * conj(right[k, ...])
@@ -142,12 +156,13 @@ def inner(x: Array, y: Array) -> float:
 
 def add_scaled(y: Array, scale: float, x: Array) -> Array:
     """`y + scale * x`, in the memory of `y` where the library allows it."""
+    scale = float(scale)
     if is_numpy_array(y) and y.dtype == x.dtype and y.strides == x.strides:
         flat_y, flat_x = _flattened(y, x)
         if np.shares_memory(flat_y, y):
             get_blas_funcs("axpy", (flat_y,))(flat_x, flat_y, a=scale)
             return y
-    y += scale * x
+    y += x if scale == 1.0 else scale * x
     return y
 
 
@@ -161,8 +176,10 @@ def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
 
 def gram(A: Array, B: Array) -> np.ndarray:
     """The small matrix `A^H B`, on the host in double precision."""
-    xp = array_namespace(A, B)
-    product = to_numpy(xp.matmul(conj(A).T, B))
+    if is_numpy_array(A) and A.dtype == B.dtype and A.flags.f_contiguous and B.flags.f_contiguous:
+        product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy of A
+    else:
+        product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
 
 

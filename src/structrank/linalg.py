@@ -74,7 +74,7 @@ def top_singular_pairs(
     3.0
     """
     tiny = epsilon(start)
-    left, right = _Basis(start), _Basis(start)
+    left, right = _Basis(), _Basis()
     alphas: list[float] = []
     betas: list[float] = []
     v = start / max(_norm(start), np.finfo(float).tiny)
@@ -82,15 +82,17 @@ def top_singular_pairs(
     u = matmul(v)
     while True:
         alpha = _norm(u)
-        u = u / alpha if alpha > 0 else u
+        negligible = 10 * tiny * max([*alphas, *betas, alpha])
+        if alpha <= negligible:  # the left basis is complete
+            alpha, u = 0.0, 0.0 * u
+        else:
+            u = u / alpha
         alphas.append(alpha)
         left.append(u)
         v = right.orthogonal(rmatmul(u))
         beta = _norm(v)
-        scale = max(max(alphas), beta)
-        invariant = beta <= 10 * tiny * scale or alpha <= 10 * tiny * scale
         steps = len(alphas)
-        done = invariant or steps >= min(max_steps, left.size, right.size)
+        done = min(alpha, beta) <= negligible or steps >= max_steps
         if done or steps >= max(count, 4):
             P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
             if done or residuals[0] <= tolerance * values[0]:
@@ -130,14 +132,9 @@ def _norm(x: Array) -> float:
 class _Basis:
     """Orthonormal vectors as the rows of an array that doubles when it is full."""
 
-    def __init__(self, reference: Array) -> None:
-        self.reference = reference
+    def __init__(self) -> None:
         self.count = 0
         self.rows: Array = None
-
-    @property
-    def size(self) -> int:
-        return int(self.rows.shape[1])
 
     def append(self, vector: Array) -> None:
         xp = array_namespace(vector)

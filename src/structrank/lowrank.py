@@ -27,7 +27,7 @@ class LowRank:
     >>> X
     LowRank(3 x 2, rank 1)
     >>> round(X.nuclear_norm(), 6)
-    2.449490
+    2.44949
     """
 
     U: Array

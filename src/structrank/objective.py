@@ -29,7 +29,8 @@ class Point:
     V: Array  # N x r
     left: Array  # transformed U
     right: Array  # transformed V
-    y: Array  # C X
+    total: Array  # Q*(X), the sum over all copies
+    y: Array  # C X, the mean over all copies
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
@@ -82,21 +83,25 @@ class Penalized:
         multiplicity = like(self.structure.multiplicity.astype(float), reference, real=True)
         self.inverse_multiplicity = 1.0 / multiplicity
         self.penalty = _penalty(penalty, self.structure, reference)
-        self.target = problem.data
+        self.target, self.offset_mean = problem.data, None
         if self.structure.offset is not None:
             # X = Q0 + Q(y) has C X = y + C Q0: the unknown carries the offset's mean along.
-            mean = self.structure.average_dense(like(self.structure.offset, reference))
-            self.target = problem.data + problem.measure.forward(mean)
+            self.offset_mean = self.structure.average_dense(like(self.structure.offset, reference))
+            self.target = problem.data + problem.measure.forward(self.offset_mean)
 
     # -- values -------------------------------------------------------------------------
 
     def at(self, X: LowRank) -> Point:
         """Everything about `X` that values and gradients need."""
         S = self.structure
+        if X.rank == 0:  # transforms need something to work on
+            X = LowRank.ones(X.shape, X.U).scaled(0.0)
         left, right = S._transform_left(X.U), S._transform_right(X.V)
-        y = S._adjoint((left, right)) * self.inverse_multiplicity
+        total = S._adjoint((left, right))
+        y = total * self.inverse_multiplicity
         residual = self.problem.measure.forward(y) - self.target
-        point = Point(X.U, X.V, left, right, y, residual, gram(X.U, X.U), gram(X.V, X.V))
+        grams = gram(X.U, X.U), gram(X.V, X.V)
+        point = Point(X.U, X.V, left, right, total, y, residual, *grams)
         point.loss = inner(residual, residual) / 2
         point.violation = self.penalty.value(point)
         return point
@@ -113,9 +118,9 @@ class Penalized:
         """`phi(X)`."""
         return self.smooth(self.at(X)) + self.mu * X.nuclear_norm()
 
-    def signal(self, X: LowRank) -> Array:
+    def signal(self, point: Point) -> Array:
         """The signal that belongs to `X`."""
-        return self.structure.average(X.U, X.V)
+        return point.y if self.offset_mean is None else point.y - self.offset_mean
 
     def curvature(self, point: Point) -> float:
         """Second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
@@ -207,8 +212,9 @@ class Line:
         S, scale = objective.structure, objective.inverse_multiplicity
         forward = objective.problem.measure.forward
         self.left, self.right = S._transform_left(DU), S._transform_right(DV)
-        self.y1 = S._adjoint((point.left, self.right), (self.left, point.right)) * scale
-        self.y2 = S._adjoint((self.left, self.right)) * scale
+        self.total1 = S._adjoint((point.left, self.right), (self.left, point.right))
+        self.total2 = S._adjoint((self.left, self.right))
+        self.y1, self.y2 = self.total1 * scale, self.total2 * scale
         self.data1, self.data2 = forward(self.y1), forward(self.y2)
         self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
         self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
@@ -216,6 +222,10 @@ class Line:
         self.violation = objective.penalty.along(self)
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
         self.psi = self.loss + objective.lam / 2 * self.violation + objective.mu / 2 * norms
+
+    def decrease(self, t: float) -> float:
+        """By how much a step of `t` lowers psi."""
+        return -quartic.value(np.concatenate([[0.0], self.psi[1:]]), t)
 
     def move(self, t: float) -> Point:
         """The point at step `t`. Consumes the point the line started from."""
@@ -226,8 +236,9 @@ class Line:
             add_scaled(p.V, t, self.DV),
             add_scaled(p.left, t, self.left),
             add_scaled(p.right, t, self.right),
-            p.y + t * self.y1 + t**2 * self.y2,
-            p.residual + t * self.data1 + t**2 * self.data2,
+            add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2),
+            add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
+            add_scaled(add_scaled(p.residual, t, self.data1), t**2, self.data2),
             G[0] + t * G[1] + t**2 * G[2],
             H[0] + t * H[1] + t**2 * H[2],
             quartic.value(self.loss, t),
@@ -256,7 +267,7 @@ def mu_max(problem: Problem, lam: float | None = None) -> float:
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, mu_max
     >>> round(mu_max(Problem(Hankel(3, window=2), np.array([1.0, 2.0, 4.0]), mu=1.0)), 6)
-    4.236068
+    4.302776
     """
     if lam is None and problem.structure.offset is not None:
         raise ValueError(f"{problem.structure!r} has an offset, so mu_max depends on lam: pass it")

@@ -8,6 +8,7 @@ thin matrices. Along a line in the factors its value is a polynomial of degree f
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from array_api_extra import at
 
 from ._array import Array, conj, inner, like, rotate
 from .lowrank import LowRank
-from .quartic import gram_line, square, trace_product
+from .quartic import gram_line, products, square, trace_product
 from .structures import Structure, structure_matrix, vec
 from .structures.base import Slices
 
@@ -30,7 +31,6 @@ class ProjectionPenalty:
     shift = 1.0
 
     def __init__(self, structure: Structure, reference: Array) -> None:
-        self.multiplicity = like(structure.multiplicity.astype(float), reference, real=True)
         self.offset = None
         if structure.offset is not None:
             # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
@@ -40,7 +40,7 @@ class ProjectionPenalty:
     def quadratic(self, point: Point) -> float:
         """`||B X||^2`, without the offset."""
         norm = float(np.sum(point.gram_U * point.gram_V.T).real)
-        return max(norm - inner(point.y, self.multiplicity * point.y), 0.0)
+        return max(norm - inner(point.y, point.total), 0.0)
 
     def linear(self, point: Point) -> float:
         """`-<B Q0, B X>`."""
@@ -71,12 +71,12 @@ class ProjectionPenalty:
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
         coefficients = trace_product(line.gram_U, line.gram_V)
-        coefficients -= square(line.point.y, line.y1, line.y2, self.multiplicity)
+        p = line.point
+        coefficients -= products((p.y, line.y1, line.y2), (p.total, line.total1, line.total2))
         if self.offset is not None:
             xp = array_namespace(line.DU)
-            QV = xp.matmul(self.offset, line.point.V)
-            QD = xp.matmul(self.offset, line.DV)
-            U, D = line.point.U, line.DU
+            QV, QD = xp.matmul(self.offset, p.V), xp.matmul(self.offset, line.DV)
+            U, D = p.U, line.DU
             coefficients[0] += inner(self.offset, self.offset) - 2 * inner(U, QV)
             coefficients[1] -= 2 * (inner(D, QV) + inner(U, QD))
             coefficients[2] -= 2 * inner(D, QD)
@@ -259,14 +259,14 @@ def _shift_and_add(
             image = sign * product(_cut(Z, source, origin).T).T
             where = (slice(None), *place, ...)
             out = at(out)[where].add(xp.reshape(image, out[where].shape))
-    return xp.reshape(out, (Z.shape[1], -1)).T
+    return xp.reshape(out, (Z.shape[1], prod(target))).T
 
 
 def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
     """Rows of F in a box of the grid, as the columns of (r, rows)."""
     xp = array_namespace(F)
-    folded = xp.reshape(F.T, (F.shape[1], *grid))
-    return xp.reshape(folded[(slice(None), *slices, ...)], (F.shape[1], -1))
+    box = xp.reshape(F.T, (F.shape[1], *grid))[(slice(None), *slices, ...)]
+    return xp.reshape(box, (F.shape[1], prod(box.shape[1:])))
 
 
 def _factor_products(

@@ -10,18 +10,23 @@ import numpy as np
 from ._array import Array, gram, inner
 
 GramLine = tuple[np.ndarray, np.ndarray, np.ndarray]
+Triple = tuple[Array, Array, Array]
 
 
-def square(x0: Array, x1: Array, x2: Array, weights: Array | None = None) -> np.ndarray:
-    """`||x0 + t x1 + t^2 x2||^2`, with optional weights on the squares."""
-    y0, y1, y2 = (x if weights is None else weights * x for x in (x0, x1, x2))
+def square(x0: Array, x1: Array, x2: Array) -> np.ndarray:
+    """`||x0 + t x1 + t^2 x2||^2`."""
+    return products((x0, x1, x2), (x0, x1, x2))
+
+
+def products(x: Triple, y: Triple) -> np.ndarray:
+    """`Re <x0 + t x1 + t^2 x2, y0 + t y1 + t^2 y2>`, where `<xi, yj> = <xj, yi>`."""
     return np.array(
         [
-            inner(x0, y0),
-            2 * inner(x0, y1),
-            2 * inner(x0, y2) + inner(x1, y1),
-            2 * inner(x1, y2),
-            inner(x2, y2),
+            inner(x[0], y[0]),
+            2 * inner(x[0], y[1]),
+            2 * inner(x[0], y[2]) + inner(x[1], y[1]),
+            2 * inner(x[1], y[2]),
+            inner(x[2], y[2]),
         ]
     )
 

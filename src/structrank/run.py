@@ -103,10 +103,26 @@ class Stop:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One iterate of a solver, with what is known about it."""
+    """One iterate of a solver, with what is known about it; callbacks see it.
+
+    Attributes
+    ----------
+    X : LowRank
+    y : array
+        The signal that belongs to X.
+    objective : float
+    loss : float
+        `1/2 ||A(y) - b||^2`.
+    violation : float
+        Structure violation `||B X||_F`.
+    gap : float
+        Certified gap, relative to the objective.
+    sigma : float
+        Top singular value of the gradient.
+    """
 
     X: LowRank
-    y: Callable[[], Array]
+    y: Array
     objective: float
     loss: float
     violation: float
@@ -283,7 +299,7 @@ def run(
     if status in (Status.MAX_ITERATIONS, Status.MAX_TIME):
         warnings.warn(f"{label} did not converge: {_message(status)}", ConvergenceWarning, 3)
     return Result(
-        best.y(), best.X, best.rank, best.objective, best.gap, status, _message(status),
+        best.y, best.X, best.rank, best.objective, best.gap, status, _message(status),
         history, problem,
     )
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import NamedTuple
 
 import numpy as np
 
 from array_api_compat import array_namespace
 
-from .._array import epsilon, rotate
+from .._array import Array, epsilon, inner, rotate
 from ..certificate import penalized_gap
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
@@ -77,7 +76,7 @@ def gcg(
     True
     """
     objective = Penalized(problem, lam, penalty)
-    states = algorithm_1(objective, start, step=step, pairs=pairs, search=None, stop=stop)
+    states = algorithm_1(objective, start, step=step, pairs=pairs, search_steps=0, stop=stop)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
 
@@ -88,8 +87,7 @@ def gcgls(
     penalty: str = "projection",
     step: str = "joint",
     pairs: int = 8,
-    search_steps: int = 50,
-    search_tolerance: float = 1e-4,
+    search_steps: int = 100,
     start: LowRank | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
@@ -115,9 +113,7 @@ def gcgls(
     pairs : int
         Largest number of singular pairs a step. The paper takes one.
     search_steps : int
-        Largest number of steps of a local search.
-    search_tolerance : float
-        A local search ends once a step lowers psi by at most this share of it.
+        Largest number of steps of a local search; it ends sooner where steps stop to pay.
     start : LowRank, optional
         Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
     stop : Stop, optional
@@ -140,16 +136,10 @@ def gcgls(
     1
     """
     objective = Penalized(problem, lam, penalty)
-    search = LocalSearch(search_steps, search_tolerance)
-    states = algorithm_1(objective, start, step=step, pairs=pairs, search=search, stop=stop)
+    states = algorithm_1(
+        objective, start, step=step, pairs=pairs, search_steps=search_steps, stop=stop
+    )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
-
-
-class LocalSearch(NamedTuple):
-    """How far to go in line 6 of Algorithm 1."""
-
-    max_steps: int
-    tolerance: float
 
 
 def algorithm_1(
@@ -158,7 +148,7 @@ def algorithm_1(
     *,
     step: str,
     pairs: int,
-    search: LocalSearch | None,
+    search_steps: int,
     stop: Stop | None,
 ) -> Iterator[State]:
     """The iterates of Algorithm 1, as the paper prints it, the start first."""
@@ -169,29 +159,29 @@ def algorithm_1(
     reference = objective.problem.backprojection
     prune = 10 * epsilon(reference) ** 0.5
     X = _checked_start(start, objective).balanced(prune)  # line 1
-    accuracy = _Accuracy(stop)
+    accuracy, top = _Accuracy(stop), None
     for k in count(1):  # line 2
         point = objective.at(X)
-        noise = random_vector(X.shape[1], reference, seed=k)
-        top = objective.gradient(point).top(pairs, noise, tolerance=accuracy.tolerance)  # line 3
-        state = _state(objective, point, top)
+        guess = _lanczos_start(top, random_vector(X.shape[1], reference, seed=k))
+        top = objective.gradient(point).top(  # line 3
+            max(pairs, _RECYCLED), guess, tolerance=accuracy.singular_value
+        )
+        state = _state(objective, X, point, top)
         accuracy.saw(state.gap)
         yield state
 
         eta = 2 / (k + 1)  # line 4
-        Z = _atom(top, objective.mu)
+        Z = _atom(top, objective.mu, pairs)
         plane = _Plane(objective, point, Z, top)
         kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
 
         X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
-        if search is not None:  # line 6
-            X = local_search(
-                objective, X, max_steps=search.max_steps, tolerance=search.tolerance
-            ).X
+        if search_steps and X.rank:  # line 6
+            X = local_search(objective, X, max_steps=search_steps, tolerance=accuracy.search).X
         X = X.balanced(prune)
 
 
-def _state(objective: Penalized, point: Point, top: SingularPairs) -> State:
+def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -> State:
     """What is known about an iterate with balanced factors."""
     smooth, nuclear_norm = objective.smooth(point), point.half_norms
     phi = smooth + objective.mu * nuclear_norm
@@ -202,10 +192,9 @@ def _state(objective: Penalized, point: Point, top: SingularPairs) -> State:
         sigma=top.upper,
         mu=objective.mu,
     )
-    X = point.X
     return State(
         X=X,
-        y=lambda: objective.signal(X),
+        y=objective.signal(point),
         objective=phi,
         loss=point.loss,
         violation=float(np.sqrt(point.violation)),
@@ -214,9 +203,21 @@ def _state(objective: Penalized, point: Point, top: SingularPairs) -> State:
     )
 
 
-def _atom(top: SingularPairs, mu: float) -> LowRank:
+_RECYCLED = 4  # singular pairs kept for the next start, at least
+
+
+def _lanczos_start(top: SingularPairs | None, noise: Array) -> Array:
+    """Mostly the last singular vectors, with enough noise to find what is new."""
+    noise = noise / float(np.sqrt(inner(noise, noise)))
+    if top is None:
+        return noise
+    guess = array_namespace(noise).sum(top.V, axis=1)
+    return noise + (10 / max(float(np.sqrt(inner(guess, guess))), 1e-30)) * guess
+
+
+def _atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
     """Z_k: the singular pairs that pay for their rank, mixed to nuclear norm one."""
-    excess = np.maximum(top.values - mu, 0.0)
+    excess = np.maximum(top.values[:pairs] - mu, 0.0)
     if excess[0] == 0.0:
         excess[0] = 1.0
     use = int(np.count_nonzero(excess))
@@ -270,15 +271,25 @@ def _ratio(numerator: float, denominator: float) -> float:
 
 
 class _Accuracy:
-    """How well the top singular value has to be known: a tenth of the gap to be closed."""
+    """How accurate the parts of an iteration have to be: to gain a digit on the gap."""
 
     def __init__(self, stop: Stop | None) -> None:
-        wanted = None if stop is None else stop.gap
-        self.floor = 1e-3 if wanted is None else wanted / 10
-        self.tolerance = 1e-2
+        self.finest = 1e-3 if stop is None or stop.gap is None else stop.gap / 3
+        self.aim = 1e-2
 
     def saw(self, gap: float) -> None:
-        self.tolerance = max(min(gap / 10, 1e-2), self.floor)
+        """Take note of the gap reached."""
+        self.aim = max(min(gap / 10, 1e-2), self.finest)
+
+    @property
+    def singular_value(self) -> float:
+        """Relative residual of the top singular pair."""
+        return self.aim
+
+    @property
+    def search(self) -> float:
+        """Share of psi below which a step does not pay: the gap is of first order, psi of second."""
+        return self.aim**2 / 10
 
 
 def _checked_start(start: LowRank | None, objective: Penalized) -> LowRank:

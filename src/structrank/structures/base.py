@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 from scipy.sparse.linalg import LinearOperator
 
 from .._array import Array, as_array, conj, is_floating, like, to_numpy
@@ -85,10 +85,10 @@ class Structure(ABC):
         return self._linear_to_dense(y)
 
     def _transform_left(self, U: Array) -> Array:
-        return U
+        return U + 0.0  # a transform is memory of its own
 
     def _transform_right(self, V: Array) -> Array:
-        return V
+        return V + 0.0
 
     def _matmul(self, signal: Array, right: Array) -> Array:
         return array_namespace(signal).matmul(signal, right)
@@ -163,6 +163,8 @@ class Structure(ABC):
                 f"U and V have shapes {tuple(U.shape)} and {tuple(V.shape)}, "
                 f"but expected ({self.shape[0]}, r) and ({self.shape[1]}, r)"
             )
+        if U.shape[1] == 0:  # transforms need something to work on
+            return array_namespace(U).zeros(self.signal_shape, dtype=U.dtype, device=device(U))
         return self._adjoint((self._transform_left(U), self._transform_right(V)))
 
     def average(self, U: Array, V: Array) -> Array:

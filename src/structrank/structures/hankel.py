@@ -185,14 +185,14 @@ class Hankel(Structure):
     def _unfold(self, folded: Array, grid: tuple[int, ...]) -> Array:
         """(r, at least grid..., block size) as (rows, r)."""
         inside = folded[(slice(None), *(slice(0, g) for g in grid), ...)]
-        return array_namespace(folded).reshape(inside, (folded.shape[0], -1)).T
+        return array_namespace(folded).reshape(inside, (folded.shape[0], prod(inside.shape[1:]))).T
 
     def _block_product(self, signal: Array, factor: Array) -> Array:
         """At every frequency: (a, c) block of the signal times (c, r) block of the factor."""
         xp = array_namespace(signal)
         frequencies = signal.shape[:-2]
         blocks = xp.reshape(signal, (-1, *signal.shape[-2:]))
-        columns = xp.reshape(factor, (factor.shape[0], -1, factor.shape[-1]))
+        columns = xp.reshape(factor, (factor.shape[0], prod(frequencies), factor.shape[-1]))
         out = xp.matmul(xp.permute_dims(columns, (1, 0, 2)), _swap_last(blocks))
         return xp.reshape(
             xp.permute_dims(out, (1, 0, 2)), (factor.shape[0], *frequencies, blocks.shape[1])
@@ -201,9 +201,9 @@ class Hankel(Structure):
     def _block_outer(self, left: Array, right: Array) -> Array:
         """At every frequency: (a, r) block of the left times (r, c) block of the right factor."""
         xp = array_namespace(left)
-        rank, frequencies = left.shape[0], left.shape[1:-1]
-        L = xp.permute_dims(xp.reshape(left, (rank, -1, left.shape[-1])), (1, 2, 0))
-        R = xp.permute_dims(xp.reshape(conj(right), (rank, -1, right.shape[-1])), (1, 0, 2))
+        frequencies, flat = left.shape[1:-1], (left.shape[0], prod(left.shape[1:-1]))
+        L = xp.permute_dims(xp.reshape(left, (*flat, left.shape[-1])), (1, 2, 0))
+        R = xp.permute_dims(xp.reshape(conj(right), (*flat, right.shape[-1])), (1, 0, 2))
         out = xp.matmul(L, R)
         return xp.reshape(out, (*frequencies, left.shape[-1], right.shape[-1]))
 

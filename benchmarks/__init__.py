@@ -1,0 +1,1 @@
+"""Benchmarks: ours beside the rival or the floor, on one problem, in one run."""

@@ -1,0 +1,192 @@
+"""The penalised objective on thin factors against its dense transcription."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import AFFINE, STRUCTURES, random_array, to_library
+from literal import Literal
+
+from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_max, quartic
+from structrank._array import to_numpy
+
+PENALTIES = ["projection", "difference"]
+ALL = {**STRUCTURES, "affine": AFFINE}
+
+
+@pytest.fixture(params=ALL)
+def anything(request):
+    return ALL[request.param]
+
+
+def make_problem(structure, rng, dtype="float64", library="numpy", measure="mask"):
+    b = random_array(rng, structure.signal_shape, dtype)
+    if measure == "mask":
+        seen = rng.random(structure.signal_shape) < 0.6
+        seen.reshape(-1)[0] = True
+        b[~seen] = np.nan
+        measure = Mask(seen)
+    return Problem(structure, to_library(b, library), 0.3, measure)
+
+
+def make_factors(structure, rng, dtype="float64", rank=3):
+    return LowRank(*(random_array(rng, (n, rank), dtype) for n in structure.shape))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+class TestAgainstTheDenseTranscription:
+    @pytest.fixture
+    def case(self, anything, rng, dtype, penalty):
+        problem = make_problem(anything, rng, dtype)
+        return Penalized(problem, 2.0, penalty), Literal(problem, 2.0, penalty), make_factors(
+            anything, rng, dtype
+        )
+
+    def test_value(self, case):
+        objective, literal, X = case
+        dense = X.to_dense()
+        assert objective.smooth(objective.at(X)) == pytest.approx(literal.f(dense), rel=1e-12)
+        assert objective.value(X) == pytest.approx(literal.phi(dense), rel=1e-12)
+
+    def test_gradient_operator(self, case):
+        objective, literal, X = case
+        gradient = objective.gradient(objective.at(X))
+        expected = literal.gradient(X.to_dense())
+        scale = np.linalg.norm(expected)
+        M, N = X.shape
+        got = gradient.matmul(np.eye(N, dtype=expected.dtype))
+        assert np.linalg.norm(got - expected) <= 1e-12 * scale
+        got = gradient.rmatmul(np.eye(M, dtype=expected.dtype))
+        assert np.linalg.norm(got - expected.conj().T) <= 1e-12 * scale
+
+    def test_factor_gradient(self, case):
+        objective, literal, X = case
+        G = literal.gradient(X.to_dense())
+        U, V = objective.factor_gradient(objective.at(X))
+        np.testing.assert_allclose(U, G @ X.V + 0.3 * X.U, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(V, G.conj().T @ X.U + 0.3 * X.V, rtol=1e-11, atol=1e-11)
+
+    def test_quartic_along_a_line(self, case, rng):
+        objective, literal, X = case
+        D = make_factors(objective.structure, rng, X.U.dtype)
+        line = objective.line(objective.at(X.copy()), D.U, D.V)
+        for t in (-1.3, 0.0, 0.4, 2.0):
+            moved = LowRank(X.U + t * D.U, X.V + t * D.V)
+            psi = literal.f(moved.to_dense()) + 0.15 * (
+                np.linalg.norm(moved.U) ** 2 + np.linalg.norm(moved.V) ** 2
+            )
+            assert quartic.value(line.psi, t) == pytest.approx(psi, rel=1e-10)
+
+    def test_move_equals_a_fresh_evaluation(self, case, rng):
+        objective, _, X = case
+        D = make_factors(objective.structure, rng, X.U.dtype)
+        moved = objective.line(objective.at(X.copy()), D.U.copy(), D.V.copy()).move(0.7)
+        fresh = objective.at(LowRank(X.U + 0.7 * D.U, X.V + 0.7 * D.V))
+        assert objective.psi(moved) == pytest.approx(objective.psi(fresh), rel=1e-10)
+        for name in ("U", "V", "left", "right", "total", "y", "residual", "gram_U", "gram_V"):
+            got, expected = getattr(moved, name), getattr(fresh, name)
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+    def test_slope_and_curvature_along_X(self, case):
+        objective, literal, X = case
+        point = objective.at(X)
+        dense = X.to_dense()
+        slope = np.vdot(literal.gradient(0 * dense), dense).real
+        assert objective.slope_at_zero(point) == pytest.approx(slope, rel=1e-10, abs=1e-10)
+        total = np.vdot(literal.gradient(dense), dense).real
+        assert slope + objective.curvature(point) == pytest.approx(total, rel=1e-10)
+
+    def test_signal(self, case):
+        objective, literal, X = case
+        np.testing.assert_allclose(
+            objective.signal(objective.at(X)), literal.signal(X.to_dense()), rtol=1e-10, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "toeplitz-2d"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_other_array_libraries_agree_with_numpy(name, library, penalty, dtype, rng):
+    S = STRUCTURES[name]
+    problem = make_problem(S, rng, dtype)
+    X = make_factors(S, rng, dtype)
+    D = make_factors(S, rng, dtype)
+    objective = Penalized(problem, 2.0, penalty)
+    expected = objective.line(objective.at(X.copy()), D.U, D.V).psi
+    there = Problem(S, to_library(problem.b, library), 0.3, problem.measure)
+    X_, D_ = (LowRank(to_library(F.U, library), to_library(F.V, library)) for F in (X, D))
+    objective_ = Penalized(there, 2.0, penalty)
+    point = objective_.at(X_)
+    got = objective_.line(point, D_.U, D_.V).psi
+    rtol = 1e-4 if dtype == "float32" else 1e-11
+    np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol * np.max(np.abs(expected)))
+    U, V = objective_.factor_gradient(objective_.at(X_))
+    U0, V0 = objective.factor_gradient(objective.at(X))
+    np.testing.assert_allclose(to_numpy(U), U0, rtol=rtol, atol=rtol * np.max(np.abs(U0)))
+    np.testing.assert_allclose(to_numpy(V), V0, rtol=rtol, atol=rtol * np.max(np.abs(V0)))
+
+
+def test_sparse_difference_penalty_needs_numpy(rng):
+    problem = make_problem(STRUCTURES["circulant"], rng, library="array_api_strict")
+    with pytest.raises(TypeError, match='use penalty="projection"'):
+        Penalized(problem, 1.0, "difference")
+
+
+class TestMuMax:
+    @pytest.mark.parametrize("measure", ["mask", None, "lifted"])
+    def test_is_the_norm_of_the_gradient_at_zero(self, anything, rng, measure):
+        problem = make_problem(anything, rng, measure=measure)
+        literal = Literal(problem, 2.0, "projection")
+        expected = np.linalg.norm(literal.gradient(np.zeros(anything.shape)), 2)
+        assert mu_max(problem, lam=2.0) == pytest.approx(expected, rel=1e-8)
+
+    def test_depends_on_lam_with_an_offset(self, rng):
+        with pytest.raises(ValueError, match="mu_max depends on lam"):
+            mu_max(make_problem(AFFINE, rng))
+
+
+@pytest.mark.parametrize(("lam", "penalty"), [(0.0, "projection"), (-1.0, "projection"), (np.nan, "projection")])
+def test_lam_not_positive(rng, lam, penalty):
+    with pytest.raises(ValueError, match="lam is .* but a finite number above zero"):
+        Penalized(make_problem(Hankel(9, window=4), rng), lam, penalty)
+
+
+def test_unknown_penalty(rng):
+    with pytest.raises(ValueError, match="'projection' or 'difference'"):
+        Penalized(make_problem(Hankel(9, window=4), rng), 1.0, "none")
+
+
+class TestQuartic:
+    @pytest.mark.parametrize(
+        ("coefficients", "expected"),
+        [
+            ([5, -4, 2, 0, 0], 1.0),  # a parabola
+            ([0, 0, -2, 0, 1], 1.0),  # two equal minima: either
+            ([1, 0.1, -2, 0, 1], -1.0123),  # the deeper one
+            ([3, 0, 0, 0, 0], 0.0),  # constant
+            ([0, 0, 1, 0, 0], 0.0),  # already there
+        ],
+    )
+    def test_minimizer(self, coefficients, expected):
+        t = quartic.minimizer(np.array(coefficients, dtype=float))
+        assert abs(t) == pytest.approx(abs(expected), abs=1e-3)
+        values = [quartic.value(np.array(coefficients), s) for s in np.linspace(-3, 3, 601)]
+        assert quartic.value(np.array(coefficients), t) <= min(values) + 1e-9
+
+    def test_products_under_weights(self, rng):
+        x = tuple(random_array(rng, 5, "complex128") for _ in range(3))
+        w = rng.random(5)
+        expected = np.sum(w * np.abs(x[0] + 2 * x[1] + 4 * x[2]) ** 2)
+        got = quartic.products(x, tuple(w * part for part in x))
+        assert quartic.value(got, 2.0) == pytest.approx(expected)
+
+
+def test_weighted_measure_is_the_weighted_misfit(rng):
+    S = Hankel(9, window=4)
+    b, w = rng.standard_normal(9), rng.random(9)
+    X = make_factors(S, rng)
+    objective = Penalized(Problem(S, b, 1.0, Weighted(w)), 1.0)
+    y = S.average(X.U, X.V)
+    assert objective.at(X).loss == pytest.approx(np.sum((w * (y - b)) ** 2) / 2)

@@ -1,0 +1,234 @@
+"""Problems and measurements: what they mean, and what bad input is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pylops
+import pytest
+from conftest import AFFINE, random_array, to_library
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse.linalg import aslinearoperator
+
+from structrank import (
+    Hankel,
+    Mask,
+    Operator,
+    Penalized,
+    Problem,
+    Stop,
+    Weighted,
+    gcgls,
+    mu_max,
+)
+
+S = Hankel(9, window=4)
+
+
+@pytest.fixture
+def b(rng):
+    return rng.standard_normal(9)
+
+
+class TestMeasures:
+    def test_everything(self, b):
+        problem = Problem(S, b, 1.0)
+        np.testing.assert_array_equal(problem.measure.forward(b), b)
+        assert repr(problem) == "Problem(Hankel((9,), window=(4,)), 9 of 9 samples seen, mu=1)"
+
+    def test_what_a_mask_hides_is_ignored(self, b):
+        seen = np.arange(9) % 2 == 0
+        for hidden in (np.nan, np.inf, 1e300):
+            problem = Problem(S, np.where(seen, b, hidden), 1.0, Mask(seen))
+            np.testing.assert_array_equal(problem.data, np.where(seen, b, 0))
+        assert "5 of 9 samples seen" in repr(problem)
+
+    def test_lifted_weights_by_name(self, b):
+        for measure in ("lifted", Weighted("lifted")):
+            problem = Problem(S, b, 1.0, measure)
+            np.testing.assert_allclose(problem.measure.weights, np.sqrt(S.multiplicity))
+
+    def test_lifted_misfit_is_that_of_the_matrices(self, b, rng):
+        y = rng.standard_normal(9)
+        problem = Problem(S, b, 1.0, "lifted")
+        misfit = np.linalg.norm(problem.measure.forward(y) - problem.data)
+        assert misfit == pytest.approx(np.linalg.norm(S.to_dense(y) - S.to_dense(b)))
+
+    def test_weights_of_zero_hide(self, b):
+        weights = np.arange(9.0)
+        b[0] = np.nan
+        problem = Problem(S, b, 1.0, Weighted(weights))
+        np.testing.assert_allclose(problem.data, weights * np.nan_to_num(b))
+
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_scipy_and_pylops_operators_and_functions_are_one(self, rng, dtype):
+        A = random_array(rng, (6, 9), dtype)
+        data = random_array(rng, 6, dtype)
+        measures = [
+            aslinearoperator(A),
+            pylops.MatrixMult(A, dtype=dtype),
+            (lambda y: A @ y, lambda d: A.conj().T @ d),
+            Operator(lambda y: A @ y, lambda d: A.conj().T @ d),
+        ]
+        stop = Stop(xtol=None, rtol=None, gap=1e-5)
+        results = [gcgls(Problem(S, data, 0.5, m), 1.0, stop=stop) for m in measures]
+        for result in results[1:]:
+            assert result.objective == pytest.approx(results[0].objective, rel=1e-4)
+        assert "6 measurements by an operator" in repr(results[0].problem)
+
+    def test_adjoint_decides_whether_the_signal_is_real(self, rng):
+        """Fourier samples of a real signal: complex data, real solution."""
+        data = np.fft.rfft(rng.standard_normal(9))
+
+        def adjoint(d):
+            padded = np.zeros(9, dtype=complex)
+            padded[:5] = d
+            return 9 * np.fft.ifft(padded).real
+
+        result = gcgls(Problem(S, data, 0.5, (np.fft.rfft, adjoint)), 1.0)
+        assert result.y.dtype == np.float64
+
+
+class TestBadInput:
+    """Each a clear error naming what was got and what was expected, before any work."""
+
+    @pytest.mark.parametrize("kind", [None, "lifted", Mask(np.ones(9, dtype=bool))])
+    def test_shape_of_b(self, rng, kind):
+        with pytest.raises(ValueError, match=r"b has shape \(10,\), but Hankel.* expects \(9,\)"):
+            Problem(S, rng.standard_normal(10), 1.0, kind)
+
+    def test_shape_of_mask_and_weights(self, b):
+        with pytest.raises(ValueError, match=r"weights has shape \(8,\).* expects \(9,\)"):
+            Problem(S, b, 1.0, Mask(np.ones(8, dtype=bool)))
+        with pytest.raises(ValueError, match=r"seen has shape \(8,\)"):
+            Problem(S, b, 1.0, Weighted("lifted", np.ones(8, dtype=bool)))
+
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    @pytest.mark.parametrize("measure", [None, "lifted", Mask(np.arange(9) < 5)])
+    def test_not_finite_where_seen(self, b, value, measure):
+        b[2] = value
+        with pytest.raises(ValueError, match="NaN or inf where it is seen"):
+            Problem(S, b, 1.0, measure)
+
+    def test_nan_without_a_mask_says_how_to_mask(self, b):
+        b[2] = np.nan
+        with pytest.raises(ValueError, match=r"measure=Mask\(~np.isnan\(b\)\)"):
+            Problem(S, b, 1.0)
+
+    def test_nothing_seen(self, b):
+        with pytest.raises(ValueError, match="nothing is seen"):
+            Problem(S, b, 1.0, Mask(np.zeros(9, dtype=bool)))
+        with pytest.raises(ValueError, match="nothing is seen"):
+            Problem(S, b, 1.0, Weighted(np.zeros(9)))
+
+    @pytest.mark.parametrize("mu", [0, -1.0, np.nan, np.inf, "much", None])
+    def test_mu(self, b, mu):
+        with pytest.raises(ValueError, match="mu is .*, but a finite number above zero"):
+            Problem(S, b, mu)
+
+    @pytest.mark.parametrize("lam", [0, -1.0, np.nan, np.inf, "much", None])
+    def test_lam(self, b, lam):
+        with pytest.raises(ValueError, match="lam is .*, but a finite number above zero"):
+            gcgls(Problem(S, b, 1.0), lam)
+
+    @pytest.mark.parametrize("dtype", ["int64", "bool", "object", "float16", "S1"])
+    def test_dtype_of_b(self, dtype):
+        with pytest.raises(TypeError, match=rf"b has dtype .*, but a real or complex floating"):
+            Problem(S, np.ones(9).astype(dtype), 1.0)
+
+    @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+    def test_integers_of_other_libraries(self, library):
+        with pytest.raises(TypeError, match="b has dtype .*int64"):
+            Problem(S, to_library(np.ones(9, dtype=np.int64), library), 1.0)
+
+    def test_list_of_integers(self):
+        with pytest.raises(TypeError, match="astype"):
+            Problem(S, [1, 2, 3, 4, 5, 6, 7, 8, 9], 1.0)
+
+    def test_adjoint_that_fails_the_dot_test(self, rng):
+        A = rng.standard_normal((6, 9))
+        with pytest.raises(ValueError, match="adjoint fails the dot test"):
+            Problem(S, rng.standard_normal(6), 1.0, (lambda y: A @ y, lambda d: 2 * A.T @ d))
+
+    def test_adjoint_without_its_conjugate(self, rng):
+        A = random_array(rng, (6, 9), "complex128")
+        data = random_array(rng, 6, "complex128")
+        with pytest.raises(ValueError, match="adjoint fails the dot test"):
+            Problem(S, data, 1.0, (lambda y: A @ y, lambda d: A.T @ d))
+
+    def test_operator_of_the_wrong_shape(self, rng):
+        A = rng.standard_normal((6, 8))
+        with pytest.raises(ValueError, match=r"operator has shape \(6, 8\).* 9 entries"):
+            Problem(S, rng.standard_normal(6), 1.0, aslinearoperator(A))
+        with pytest.raises(ValueError, match=r"adjoint's result has shape \(8,\)"):
+            Problem(S, rng.standard_normal(6), 1.0, (lambda y: A @ y, lambda d: A.T @ d))
+
+    def test_data_of_the_wrong_shape_for_an_operator(self, rng):
+        def forward(y):
+            return y[:5]
+
+        def adjoint(d):
+            return np.concatenate([d, np.zeros(9 - d.size)])
+
+        with pytest.raises(ValueError, match=r"result has shape \(5,\), but b has \(6,\)"):
+            Problem(S, rng.standard_normal(6), 1.0, (forward, adjoint))
+
+    def test_measure_of_another_type(self, b):
+        with pytest.raises(TypeError, match="measure is int, but expected None"):
+            Problem(S, b, 1.0, 3)
+        with pytest.raises(ValueError, match="'lifted' or an array"):
+            Problem(S, b, 1.0, "heavy")
+
+    def test_structure_of_another_type(self, b):
+        with pytest.raises(TypeError, match="structure is str, but a Structure"):
+            Problem("Hankel", b, 1.0)
+
+    def test_mask_that_is_not_boolean(self):
+        with pytest.raises(TypeError, match="seen has dtype float64, but a boolean"):
+            Mask(np.ones(9))
+
+    @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+    def test_weights_below_zero_or_not_finite(self, bad):
+        with pytest.raises(ValueError, match="finite and at least zero"):
+            Weighted(np.array([1.0, bad]))
+
+    def test_weights_that_are_not_real(self):
+        with pytest.raises(TypeError, match="real numbers are expected"):
+            Weighted(np.array([1j]))
+
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"max_iter": 0}, ValueError),
+            ({"max_iter": 1.5}, TypeError),
+            ({"xtol": -1.0}, ValueError),
+            ({"gap": np.nan}, ValueError),
+            ({"max_time": 0}, ValueError),
+        ],
+    )
+    def test_stop(self, options, error):
+        with pytest.raises(error, match="expected"):
+            Stop(**options)
+
+    @given(st.one_of(st.text(), st.none(), st.lists(st.integers()), st.dictionaries(st.text(), st.none())))
+    def test_nonsense_is_refused_with_a_reason(self, nonsense):
+        with pytest.raises((TypeError, ValueError), match="expected|expects"):
+            Problem(S, nonsense, 1.0)
+
+
+def test_mu_max_does_not_depend_on_mu(b):
+    assert mu_max(Problem(S, b, 0.1)) == mu_max(Problem(S, b, 10.0))
+
+
+def test_affine_loss_is_that_of_the_signal(rng):
+    """The offset shifts the data inside the objective, not what the user sees."""
+    y = rng.standard_normal(3)
+    from structrank import LowRank
+
+    X = LowRank(AFFINE.to_dense(y), np.eye(4))
+    b = rng.standard_normal(3)
+    objective = Penalized(Problem(AFFINE, b, 1.0), 1.0)
+    point = objective.at(X)
+    assert point.loss == pytest.approx(np.sum((y - b) ** 2) / 2)
+    assert point.violation == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(objective.signal(point), y)

@@ -1,0 +1,400 @@
+"""GCG and GCGLS: the optimum, the rate, the descent, the certificate."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from conftest import AFFINE, STRUCTURES, random_array, to_library
+from literal import Literal
+
+from structrank import (
+    ConvergenceWarning,
+    Hankel,
+    LowRank,
+    Mask,
+    Operator,
+    Penalized,
+    Problem,
+    Status,
+    Stop,
+    Toeplitz,
+    Weighted,
+    gcg,
+    gcgls,
+    mu_max,
+    structure_matrix,
+    vec,
+)
+from structrank._array import to_numpy
+from structrank.certificate import penalized_gap
+from structrank.local_search import local_search
+
+TIGHT = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-7)
+
+
+def modes_problem(structure, rng, dtype="float64", share=0.7, mu=0.15, measure=None):
+    """Noisy samples of a structured signal, mu as a share of mu_max."""
+    U, V = (random_array(rng, (n, 2), dtype) for n in structure.shape)
+    y = structure.average(U, V)
+    b = y + 0.1 * random_array(rng, y.shape, dtype)
+    if measure is None:
+        seen = rng.random(y.shape) < share
+        seen.reshape(-1)[0] = True
+        measure = Mask(seen)
+    lam = 1.0 if structure.offset is not None else None
+    return Problem(structure, b, mu * mu_max(Problem(structure, b, 1.0, measure), lam), measure)
+
+
+def conic_optimum(problem, lam, penalty):
+    """The optimal value of (reform2) by a conic solver, from the literal transcription."""
+    literal = Literal(problem, lam, penalty)
+    S = problem.structure
+    X = cp.Variable(S.shape, complex=np.iscomplexobj(problem.b))
+    x = cp.vec(X, order="F")
+    full_C, full_B = dense_maps(literal)
+    q0 = np.zeros(S.shape) if S.offset is None else S.offset
+    shifted = x - q0.reshape(-1, order="F")
+    weights = problem.measure.weights.reshape(-1)
+    residual = cp.multiply(weights, full_C @ shifted) - problem.data.reshape(-1)
+    value = cp.sum_squares(residual) / 2 + lam / 2 * cp.sum_squares(full_B @ shifted)
+    program = cp.Problem(cp.Minimize(value + problem.mu * cp.normNuc(X)))
+    return program.solve(solver=cp.CLARABEL)
+
+
+def dense_maps(literal):
+    """C and B as matrices on the plain column-major vec, also for blocks."""
+    S = literal.structure
+    M, N = S.shape
+    C, B = [], []
+    for position in range(M * N):
+        E = np.zeros(M * N)
+        E[position] = 1.0
+        x = vec(S, E.reshape((M, N), order="F"))
+        C.append(np.asarray(literal.C @ x).reshape(-1))
+        B.append(np.asarray(literal.B @ x).reshape(-1))
+    return np.array(C).T, np.array(B).T
+
+
+CASES = [
+    ("hankel", "float64"),
+    ("hankel", "complex128"),
+    ("hankel-2d", "float64"),
+    ("hankel-block", "float64"),
+    ("toeplitz", "float64"),
+    ("sylvester", "float64"),
+    ("circulant", "complex128"),
+    ("indexed", "float64"),
+    ("affine", "float64"),
+]
+
+
+@pytest.mark.parametrize("penalty", ["projection", "difference"])
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_optimum_equals_the_conic_solvers(name, dtype, penalty, rng):
+    structure = AFFINE if name == "affine" else STRUCTURES[name]
+    problem = modes_problem(structure, rng, dtype)
+    optimum = conic_optimum(problem, 2.0, penalty)
+    result = gcgls(problem, 2.0, penalty=penalty, stop=TIGHT)
+    assert result.status is Status.GAP
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+    assert result.objective * (1 - result.gap) <= optimum * (1 + 1e-6)
+    literal = Literal(problem, 2.0, penalty)
+    assert literal.phi(result.X.to_dense()) == pytest.approx(result.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", ["joint", "paper"])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gcg_reaches_the_conic_solvers_optimum(dtype, step, rng):
+    # The printed step converges like 1/k, and fast only where the solution has rank one.
+    problem = modes_problem(Hankel(7, window=3), rng, dtype, mu=0.5 if step == "joint" else 0.7)
+    optimum = conic_optimum(problem, 1.0, "projection")
+    result = gcg(problem, 1.0, step=step, stop=Stop(4000, xtol=None, rtol=None, gap=1e-5))
+    assert result.status is Status.GAP
+    assert result.objective == pytest.approx(optimum, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", [gcg, gcgls])
+@pytest.mark.parametrize("step", ["paper", "joint"])
+def test_rate_of_theorem_1(solver, step, rng):
+    """`phi(X_k) - phi* <= 2 C / (k + 1)` with the constant of the proof."""
+    problem = modes_problem(Hankel(15, window=7), rng)
+    best = gcgls(problem, 1.0, stop=TIGHT)
+    iterates = []
+    start = LowRank.ones(problem.structure.shape, problem.b)
+    stop = Stop(max_iter=60, xtol=None, rtol=None, gap=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solver(problem, 1.0, step=step, pairs=1, start=start, stop=stop, callback=iterates.append)
+    # Lipschitz constant in the Frobenius norm: 1/w on structured directions, lam on the rest.
+    lipschitz, size = 1.0, best.X.nuclear_norm()
+    widest = max((np.sqrt(s.X.norm_squared()) + size) ** 2 for s in iterates)
+    C = max(lipschitz * widest, iterates[1].objective - best.objective)
+    for k, state in enumerate(iterates[1:], start=1):
+        assert state.objective - best.objective <= 2 * C / (k + 1)
+
+
+class TestAlgorithm1:
+    """The printed algorithm, line by line, against a dense transcription."""
+
+    @pytest.mark.parametrize("penalty", ["projection", "difference"])
+    def test_iterates_without_local_search(self, rng, penalty, monkeypatch):
+        accuracy = sys.modules["structrank.solvers.gcg"]._Accuracy
+        monkeypatch.setattr(accuracy, "singular_value", 1e-13)
+        S = Hankel(11, window=5)
+        problem = modes_problem(S, rng)
+        literal = Literal(problem, 1.5, penalty)
+        iterates = []
+        with pytest.warns(ConvergenceWarning):
+            gcg(
+                problem,
+                1.5,
+                penalty=penalty,
+                step="paper",
+                start=LowRank.ones(S.shape, problem.b),
+                stop=Stop(max_iter=6, xtol=None, rtol=None, gap=1e-13),
+                callback=iterates.append,
+            )
+        X = np.ones(S.shape)
+        for k in range(1, 7):
+            U, s, Vh = np.linalg.svd(-literal.gradient(X))
+            Z = np.outer(U[:, 0], Vh[0])
+            eta = 2 / (k + 1)
+            theta = minimize_h(literal, (1 - eta) * X, Z)
+            X = (1 - eta) * X + theta * Z
+            np.testing.assert_allclose(iterates[k].X.to_dense(), X, atol=1e-6)
+            # phi, not its upper bound, is reported.
+            assert iterates[k].objective == pytest.approx(literal.phi(X), rel=1e-6)
+
+    def test_joint_step_is_never_worse_than_the_papers(self, rng):
+        S = Hankel(11, window=5)
+        problem = modes_problem(S, rng)
+        start = gcgls(problem, 1.0, stop=TIGHT).X.scaled(0.7)
+        one = {}
+        for step in ("joint", "paper"):
+            seen = []
+            with pytest.warns(ConvergenceWarning):
+                gcg(
+                    problem,
+                    1.0,
+                    step=step,
+                    start=start,
+                    stop=Stop(max_iter=1, xtol=None, rtol=None),
+                    callback=seen.append,
+                )
+            one[step] = seen[1].objective
+        assert one["joint"] < one["paper"]
+
+
+def minimize_h(literal, X, Z):
+    """argmin over theta >= 0 of h_k by three evaluations of a parabola."""
+    h = [literal.f(X + t * Z) + literal.mu * t for t in (0.0, 1.0, 2.0)]
+    curvature = h[2] - 2 * h[1] + h[0]
+    slope = h[1] - h[0] - curvature / 2
+    return max(0.0, -slope / curvature)
+
+
+class TestLocalSearch:
+    @pytest.mark.parametrize("penalty", ["projection", "difference"])
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    @pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "sylvester"])
+    def test_psi_never_rises(self, name, dtype, penalty, rng):
+        S = STRUCTURES[name]
+        objective = Penalized(modes_problem(S, rng, dtype), 2.0, penalty)
+        X = LowRank(*(random_array(rng, (n, 3), dtype) for n in S.shape))
+        psi = [objective.psi(objective.at(X))]
+        for steps in range(1, 25):
+            point = local_search(objective, X, max_steps=steps, tolerance=0.0)
+            psi.append(objective.psi(objective.at(point.X)))
+        assert all(b <= a * (1 + 1e-12) for a, b in zip(psi, psi[1:], strict=False))
+        assert psi[-1] < 0.9 * psi[0]
+
+    def test_ends_at_a_stationary_point_and_leaves_the_start_alone(self, rng):
+        S = Hankel(41, window=20)
+        objective = Penalized(modes_problem(S, rng), 2.0)
+        X = LowRank(*(rng.standard_normal((n, 3)) for n in S.shape))
+        before = X.U.copy(), X.V.copy()
+        point = local_search(objective, X, max_steps=500, tolerance=1e-16)
+        gradient = objective.factor_gradient(point)
+        size = np.linalg.norm(point.U) * objective.mu
+        assert np.linalg.norm(gradient[0]) + np.linalg.norm(gradient[1]) < 1e-5 * size
+        np.testing.assert_array_equal(X.U, before[0])
+        np.testing.assert_array_equal(X.V, before[1])
+
+    def test_wide_spread_of_singular_values_costs_few_steps(self, rng):
+        """Amplitudes over four decades: the Gram matrices make the search blind to them."""
+        t = np.arange(256)
+        amplitudes = 10.0 ** -np.arange(5)
+        frequencies = (np.arange(5) + 0.3) / 5
+        y = (amplitudes * np.exp(2j * np.pi * np.outer(t, frequencies))).sum(axis=1)
+        S = Hankel(256, window=128)
+        problem = Problem(S, y, 1e-4, Weighted("lifted", rng.random(256) < 0.6))
+        result = gcgls(problem, 1.0, stop=Stop(max_iter=15, xtol=None, rtol=None, gap=1e-4))
+        assert result.status is Status.GAP
+        assert result.rank == 5
+
+
+class TestSolutions:
+    def test_above_mu_max_the_solution_is_zero_and_below_it_is_not(self, structure, rng):
+        b = rng.standard_normal(structure.signal_shape)
+        top = mu_max(Problem(structure, b, 1.0))
+        above = gcgls(Problem(structure, b, 1.001 * top), 1.0)
+        assert above.rank == 0
+        assert above.objective == pytest.approx(np.sum(b**2) / 2)
+        np.testing.assert_array_equal(above.y, 0)
+        below = gcgls(Problem(structure, b, 0.99 * top), 1.0, stop=TIGHT)
+        assert below.rank >= 1
+
+    def test_optimality_conditions(self, rng):
+        """At the optimum -grad f = mu U V^H on the range of X, and less elsewhere."""
+        problem = modes_problem(Hankel(31, window=15), rng, "complex128")
+        result = gcgls(problem, 2.0, stop=TIGHT)
+        G = -Literal(problem, 2.0, "projection").gradient(result.X.to_dense()) / problem.mu
+        U, s, Vh = np.linalg.svd(result.X.to_dense())
+        r = result.rank
+        active = U[:, :r] @ Vh[:r]
+        assert np.linalg.norm(G, 2) <= 1 + 1e-5
+        assert np.linalg.norm(U[:, :r].conj().T @ G @ Vh[:r].conj().T - np.eye(r)) < 1e-3
+        assert np.linalg.norm(G - active, 2) <= 1 + 1e-3
+
+    def test_recovers_missing_samples_of_few_modes(self, rng):
+        t = np.arange(200)
+        truth = np.cos(0.31 * t) + 0.5 * np.sin(0.77 * t)
+        seen = rng.random(200) < 0.5
+        b = np.where(seen, truth, np.nan)
+        problem = Problem(Hankel(200, window=100), b, 0.02, Weighted("lifted", seen))
+        result = gcgls(problem, 1.0, stop=Stop(xtol=None, rtol=None, gap=1e-4))
+        assert result.rank == 4
+        assert np.linalg.norm(result.y - truth) < 1e-2 * np.linalg.norm(truth)
+        assert np.all(np.isfinite(result.y))
+
+    def test_toeplitz_and_hankel_agree(self, rng):
+        b = rng.standard_normal(21)
+        one, other = (
+            gcgls(Problem(kind(21, window=9), b, 0.5), 1.0, stop=TIGHT) for kind in (Hankel, Toeplitz)
+        )
+        assert one.objective == pytest.approx(other.objective, rel=1e-6)
+        np.testing.assert_allclose(one.y, other.y, atol=1e-3)
+
+    def test_operator_measure_equals_the_mask_it_stands_for(self, rng):
+        S = Hankel(31, window=15)
+        seen = rng.random(31) < 0.6
+        b = rng.standard_normal(31)
+        places = np.flatnonzero(seen)
+
+        def scatter(data):
+            y = np.zeros(31)
+            y[places] = data
+            return y
+
+        masked = gcgls(Problem(S, b, 0.3, Mask(seen)), 1.0, stop=TIGHT)
+        picked = Problem(S, b[places], 0.3, Operator(lambda y: y[places], scatter))
+        assert gcgls(picked, 1.0, stop=TIGHT).objective == pytest.approx(masked.objective, rel=1e-6)
+
+    def test_affine_solution_matches_its_matrix(self, rng):
+        problem = modes_problem(AFFINE, rng)
+        distance = []
+        for lam in (1.0, 100.0):
+            result = gcgls(problem, lam, stop=Stop(xtol=None, rtol=None, gap=1e-4))
+            assert result.status is Status.GAP
+            distance.append(np.linalg.norm(AFFINE.to_dense(result.y) - result.X.to_dense()))
+            assert distance[-1] == pytest.approx(min(result.history.violation), rel=0.1)
+        assert distance[1] < 0.1 * distance[0]
+
+    @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+    @pytest.mark.parametrize("dtype", ["float32", "complex128"])
+    def test_other_array_libraries(self, library, dtype, rng):
+        problem = modes_problem(Hankel((9, 8), window=(4, 4)), rng, dtype)
+        there = Problem(
+            problem.structure, to_library(problem.b, library), problem.mu, problem.measure
+        )
+        stop = Stop(xtol=None, rtol=None, gap=1e-3)
+        here, result = gcgls(problem, 1.0, stop=stop), gcgls(there, 1.0, stop=stop)
+        assert result.objective == pytest.approx(here.objective, rel=2e-3)
+        assert type(result.y) is type(there.b)
+        assert result.y.dtype == there.b.dtype
+        assert result.X.U.dtype == there.b.dtype
+        assert np.all(np.isfinite(to_numpy(result.y)))
+
+    def test_single_precision_reaches_the_double_precision_optimum(self, rng):
+        problem = modes_problem(Hankel(101, window=50), rng)
+        single = Problem(
+            problem.structure, problem.b.astype("float32"), problem.mu, problem.measure
+        )
+        stop = Stop(xtol=None, rtol=None, gap=1e-3)
+        one, other = gcgls(problem, 1.0, stop=stop), gcgls(single, 1.0, stop=stop)
+        assert other.objective == pytest.approx(one.objective, rel=1e-3)
+        assert other.y.dtype == np.float32
+
+
+class TestStart:
+    def test_warm_start_at_the_solution_stops_at_once(self, rng):
+        problem = modes_problem(Hankel(31, window=15), rng)
+        first = gcgls(problem, 1.0, stop=TIGHT)
+        again = gcgls(problem, 1.0, start=first.X, stop=Stop(xtol=None, rtol=None, gap=1e-5))
+        assert again.iterations == 0
+        assert again.objective == pytest.approx(first.objective, rel=1e-9)
+
+    def test_start_is_left_alone(self, rng):
+        problem = modes_problem(Hankel(31, window=15), rng)
+        start = LowRank.ones(problem.structure.shape, problem.b)
+        gcgls(problem, 1.0, start=start)
+        np.testing.assert_array_equal(start.U, 1)
+        np.testing.assert_array_equal(start.V, 1)
+
+    def test_b_is_left_alone(self, rng):
+        problem = modes_problem(Hankel(31, window=15), rng)
+        before = problem.b.copy()
+        gcgls(problem, 1.0)
+        np.testing.assert_array_equal(problem.b, before)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"start": LowRank(np.ones((3, 1)), np.ones((4, 1)))}, r"start has shape \(3, 4\)"),
+            ({"step": "armijo"}, "'joint' or 'paper'"),
+            ({"pairs": 0}, "pairs is 0"),
+            ({"penalty": "l1"}, "'projection' or 'difference'"),
+        ],
+    )
+    def test_bad_options(self, rng, options, message):
+        with pytest.raises(ValueError, match=message):
+            gcgls(modes_problem(Hankel(31, window=15), rng), 1.0, **options)
+
+    def test_start_of_another_type(self, rng):
+        with pytest.raises(TypeError, match="start is ndarray, but a LowRank"):
+            gcgls(modes_problem(Hankel(31, window=15), rng), 1.0, start=np.ones((15, 17)))
+
+
+@pytest.mark.parametrize("penalty", ["projection", "difference"])
+@pytest.mark.parametrize("solver", [gcg, gcgls])
+def test_certified_gap_is_never_too_small(solver, penalty, rng):
+    problem = modes_problem(Hankel(21, window=10), rng, "complex128")
+    best = gcgls(problem, 1.0, penalty=penalty, stop=TIGHT)
+    iterates = []
+    stop = Stop(max_iter=30, xtol=None, rtol=None, gap=1e-6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solver(problem, 1.0, penalty=penalty, pairs=1, stop=stop, callback=iterates.append)
+    assert len(iterates) > 5
+    for state in iterates:
+        assert state.objective * (1 - state.gap) <= best.objective * (1 + 1e-9)
+
+
+def test_gap_of_a_hand_made_example():
+    """`1/2 (x - 3)^2 + |x|` at x = 3: the value is 3, the optimum 2.5."""
+    gap = penalized_gap(smooth=0.0, nuclear_norm=3.0, slope=0.0, sigma=0.0, mu=1.0)
+    assert 0.5 <= gap <= 3.0
+
+
+def test_structure_matrix_agrees_with_the_reported_violation(rng):
+    problem = modes_problem(Hankel(15, window=6), rng)
+    result = gcgls(problem, 1.0, penalty="difference")
+    Bx = structure_matrix(problem.structure) @ vec(problem.structure, result.X.to_dense())
+    assert np.min(result.history.violation[1:]) <= np.linalg.norm(Bx) * (1 + 1e-6)
+    assert np.linalg.norm(Bx) == pytest.approx(
+        result.history.violation[int(np.argmin(result.history.objective))], rel=1e-5
+    )
