@@ -21,6 +21,8 @@ from array_api_compat import (
 )
 from scipy.linalg import get_blas_funcs
 
+from ._long_fft import LONG, long_fft, long_ifft_of_product
+
 Array = Any
 """An array of any library that follows the Python array API standard."""
 
@@ -90,11 +92,14 @@ def to_numpy(x: Array) -> np.ndarray:
 def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False) -> Array:
     """Zero-padded DFT over `axes`; half a spectrum if `x` is real.
 
-    `mirrored` turns the sign of the exponent: the transform of the signal run backwards.
+    `mirrored` turns the sign of the exponent: the transform of the signal run backwards. The
+    order of the frequencies depends on the lengths alone: spectra can be multiplied.
     """
     options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
     module = array_namespace(x).fft
     if is_numpy_array(x):
+        if _is_long(x, lengths, axes):
+            return long_fft(x, lengths[0], mirrored=mirrored)
         module = scipy.fft
         if is_complex(x):  # pad here, so that the transform can be made in place
             x, options["overwrite_x"] = _zero_padded(x, lengths, axes), True
@@ -117,12 +122,31 @@ def ifft(
     options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
     module = array_namespace(spectrum).fft
     if is_numpy_array(spectrum):
+        if _is_long(spectrum, lengths, axes):
+            one = np.ones((), dtype=spectrum.dtype)
+            return long_ifft_of_product(one, spectrum, lengths[0], lengths[0], mirrored=mirrored)
         module, options["overwrite_x"] = scipy.fft, True
     if spectrum.shape[axes[-1]] != lengths[-1]:
         return module.irfftn(conj(spectrum) if mirrored else spectrum, **options)
     if mirrored:
         return module.fftn(spectrum, norm="forward", **options)
     return module.ifftn(spectrum, **options)
+
+
+def ifft_of_product(
+    signal: Array,
+    factors: Array,
+    lengths: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    mirrored: bool = False,
+) -> Array:
+    """`ifft(signal * factors)` for a stack of factors, cut to the first `sizes` entries."""
+    axes = range(1, len(lengths) + 1)
+    if is_numpy_array(factors) and _is_long(factors, lengths, axes):
+        return long_ifft_of_product(signal, factors, lengths[0], sizes[0], mirrored=mirrored)
+    product = ifft(signal * factors, lengths, axes, mirrored=mirrored)
+    return product[(slice(None), *(slice(0, size) for size in sizes))]
 
 
 def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> np.ndarray:
@@ -132,6 +156,10 @@ def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> 
     padded = np.zeros(shape, dtype=x.dtype)
     padded[tuple(slice(0, size) for size in x.shape)] = x
     return padded
+
+
+def _is_long(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> bool:
+    return len(axes) == 1 and axes[0] == x.ndim - 1 and lengths[0] >= LONG
 
 
 def fft_length(size: int) -> int:
@@ -181,6 +209,15 @@ def gram(A: Array, B: Array) -> np.ndarray:
     else:
         product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
+
+
+def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
+    """`total + A @ small` for a tall `A`, in the memory of `total` where the library allows it."""
+    if is_numpy_array(A) and A.dtype == total.dtype and A.flags.f_contiguous:
+        if total.flags.f_contiguous:
+            gemm = get_blas_funcs("gemm", (A,))
+            return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
+    return total + rotate(A, small)
 
 
 def rotate(A: Array, small: np.ndarray) -> Array:

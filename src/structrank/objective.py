@@ -147,10 +147,8 @@ class Penalized:
         """Gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`."""
         S = self.structure
         signal = S._transform_signal(self._gradient_signal(point))
-        U, V = self.penalty.factor_products(point, self.lam, self.mu)
-        U = add_scaled(U, 1.0, S._matmul(signal, point.right))
-        V = add_scaled(V, 1.0, S._rmatmul(signal, point.left))
-        return U, V
+        structured = S._matmul(signal, point.right), S._rmatmul(signal, point.left)
+        return self.penalty.add_factor_products(structured, point, self.lam, self.mu)
 
     def _gradient_signal(self, point: Point) -> Array:
         """The g of `grad f(X) = Q(g) + lam R`."""

@@ -15,7 +15,7 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 from array_api_extra import at
 
-from ._array import Array, conj, inner, like, rotate
+from ._array import Array, add_rotated, conj, inner, like
 from .lowrank import LowRank
 from .quartic import gram_line, products, square, trace_product
 from .structures import Structure, structure_matrix, vec
@@ -23,6 +23,8 @@ from .structures.base import Slices
 
 if TYPE_CHECKING:
     from .objective import Line, Point
+
+Pair = tuple[Array, Array]
 
 
 class ProjectionPenalty:
@@ -57,11 +59,13 @@ class ProjectionPenalty:
         """R = X - Q0, to be applied to thin matrices."""
         return point.X if self.offset is None else _Shifted(point.X, self.offset)
 
-    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
-        """`lam R V + mu U` and `lam R^H U + mu V`."""
+    def add_factor_products(
+        self, totals: Pair, point: Point, lam: float, mu: float
+    ) -> Pair:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
         ridge = mu * np.eye(point.X.rank)
-        U = rotate(point.U, lam * point.gram_V + ridge)
-        V = rotate(point.V, lam * point.gram_U + ridge)
+        U = add_rotated(totals[0], point.U, lam * point.gram_V + ridge)
+        V = add_rotated(totals[1], point.V, lam * point.gram_U + ridge)
         if self.offset is not None:
             xp = array_namespace(U)
             U = U - lam * xp.matmul(self.offset, point.V)
@@ -126,9 +130,11 @@ class ShiftedDifferencePenalty:
         """R = B^T B X, to be applied to thin matrices."""
         return _ShiftedRemainder(self, self._images(point.U, point.V))
 
-    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
-        """`lam R V + mu U` and `lam R^H U + mu V`."""
-        return _factor_products(self.remainder(point), point, lam, mu)
+    def add_factor_products(
+        self, totals: Pair, point: Point, lam: float, mu: float
+    ) -> Pair:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
+        return _add_factor_products(totals, self.remainder(point), point, lam, mu)
 
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
@@ -181,9 +187,11 @@ class SparseDifferencePenalty:
         R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
         return _Dense(R.reshape(self.structure.shape, order="F").astype(point.U.dtype))
 
-    def factor_products(self, point: Point, lam: float, mu: float) -> tuple[Array, Array]:
-        """`lam R V + mu U` and `lam R^H U + mu V`."""
-        return _factor_products(self.remainder(point), point, lam, mu)
+    def add_factor_products(
+        self, totals: Pair, point: Point, lam: float, mu: float
+    ) -> Pair:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
+        return _add_factor_products(totals, self.remainder(point), point, lam, mu)
 
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
@@ -269,8 +277,10 @@ def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
     return xp.reshape(box, (F.shape[1], prod(box.shape[1:])))
 
 
-def _factor_products(
-    R: Remainder, point: Point, lam: float, mu: float
-) -> tuple[Array, Array]:
-    """`lam R V + mu U` and `lam R^H U + mu V`."""
-    return lam * R.matmul(point.V) + mu * point.U, lam * R.rmatmul(point.U) + mu * point.V
+def _add_factor_products(
+    totals: Pair, R: Remainder, point: Point, lam: float, mu: float
+) -> Pair:
+    return (
+        totals[0] + lam * R.matmul(point.V) + mu * point.U,
+        totals[1] + lam * R.rmatmul(point.U) + mu * point.V,
+    )

@@ -76,7 +76,7 @@ def gcg(
     True
     """
     objective = Penalized(problem, lam, penalty)
-    states = algorithm_1(objective, start, step=step, pairs=pairs, search_steps=0, stop=stop)
+    states = algorithm_1(objective, start, step=step, pairs=pairs, stop=stop)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
 
@@ -88,6 +88,7 @@ def gcgls(
     step: str = "joint",
     pairs: int = 8,
     search_steps: int = 100,
+    search_tolerance: float | None = None,
     start: LowRank | None = None,
     stop: Stop | None = None,
     callback: Callback | None = None,
@@ -113,7 +114,10 @@ def gcgls(
     pairs : int
         Largest number of singular pairs a step. The paper takes one.
     search_steps : int
-        Largest number of steps of a local search; it ends sooner where steps stop to pay.
+        Largest number of steps of a local search.
+    search_tolerance : float, optional
+        A local search ends once a step lowers psi by at most this share of it. Default:
+        as little as it takes to gain a digit on the certified gap.
     start : LowRank, optional
         Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
     stop : Stop, optional
@@ -137,7 +141,13 @@ def gcgls(
     """
     objective = Penalized(problem, lam, penalty)
     states = algorithm_1(
-        objective, start, step=step, pairs=pairs, search_steps=search_steps, stop=stop
+        objective,
+        start,
+        step=step,
+        pairs=pairs,
+        search_steps=search_steps,
+        search_tolerance=search_tolerance,
+        stop=stop,
     )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
 
@@ -148,8 +158,9 @@ def algorithm_1(
     *,
     step: str,
     pairs: int,
-    search_steps: int,
-    stop: Stop | None,
+    search_steps: int = 0,
+    search_tolerance: float | None = None,
+    stop: Stop | None = None,
 ) -> Iterator[State]:
     """The iterates of Algorithm 1, as the paper prints it, the start first."""
     if step not in ("joint", "paper"):
@@ -177,7 +188,8 @@ def algorithm_1(
 
         X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
         if search_steps and X.rank:  # line 6
-            X = local_search(objective, X, max_steps=search_steps, tolerance=accuracy.search).X
+            tolerance = accuracy.search if search_tolerance is None else search_tolerance
+            X = local_search(objective, X, max_steps=search_steps, tolerance=tolerance).X
         X = X.balanced(prune)
 
 

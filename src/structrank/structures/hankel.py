@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from array_api_compat import array_namespace
 
-from .._array import Array, conj, fft, fft_length, ifft, sum_of_products
+from .._array import Array, conj, fft, fft_length, ifft, ifft_of_product, sum_of_products
 from .base import Box, Differences, Structure, positive_ints
 
 
@@ -151,19 +151,20 @@ class Hankel(Structure):
 
     def _matmul(self, signal: Array, right: Array) -> Array:
         if self.block is None:
-            spectrum = signal * right
-        else:
-            spectrum = self._block_product(signal, right)
+            return self._unfold(ifft_of_product(signal, right, self._fft_lengths, self.window))
+        spectrum = self._block_product(signal, right)
         return self._unfold(ifft(spectrum, self._fft_lengths, self._axes), self.window)
 
     def _rmatmul(self, signal: Array, left: Array) -> Array:
         if self.block is None:
-            spectrum = conj(signal) * left
-        else:
-            spectrum = self._block_product(_swap_last(conj(signal)), left)
-        return self._unfold(
-            ifft(spectrum, self._fft_lengths, self._axes, mirrored=True), self.columns
-        )
+            return self._unfold(
+                ifft_of_product(
+                    conj(signal), left, self._fft_lengths, self.columns, mirrored=True
+                )
+            )
+        spectrum = self._block_product(_swap_last(conj(signal)), left)
+        folded = ifft(spectrum, self._fft_lengths, self._axes, mirrored=True)
+        return self._unfold(folded, self.columns)
 
     def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
         if self.block is None:
@@ -182,9 +183,10 @@ class Hankel(Structure):
         width = () if self.block is None else (self.block[side],)
         return array_namespace(F).reshape(F.T, (F.shape[1], *grid, *width))
 
-    def _unfold(self, folded: Array, grid: tuple[int, ...]) -> Array:
-        """(r, at least grid..., block size) as (rows, r)."""
-        inside = folded[(slice(None), *(slice(0, g) for g in grid), ...)]
+    def _unfold(self, folded: Array, grid: tuple[int, ...] | None = None) -> Array:
+        """(r, grid..., block size) as (rows, r), after a cut to the grid."""
+        cut = () if grid is None else tuple(slice(0, size) for size in grid)
+        inside = folded[(slice(None), *cut, ...)]
         return array_namespace(folded).reshape(inside, (folded.shape[0], prod(inside.shape[1:]))).T
 
     def _block_product(self, signal: Array, factor: Array) -> Array:

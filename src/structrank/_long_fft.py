@@ -1,0 +1,112 @@
+"""One-dimensional FFTs too long for the cache, as two passes of short ones.
+
+With n = n1 n2, index j = j1 n2 + j2 and frequency k = k1 + n1 k2, the DFT is n2 transforms of length
+n1, a multiplication by `exp(-2 pi i k1 j2 / n)`, and n1 transforms of length n2. The
+frequencies are left in the order (k1, k2): whoever multiplies spectra does not mind. A
+real signal keeps k1 <= n1 / 2. On NumPy arrays, along the last axis, row by row, on as many
+threads as `scipy.fft.set_workers` allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+
+import numpy as np
+import scipy.fft
+
+LONG = 2**19  # from here on two passes are faster than one
+
+
+def long_fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
+    """Zero-padded DFT of the rows of x; `mirrored` turns the sign of the exponent."""
+    n1, n2 = _factors(length)
+    real = x.dtype.kind != "c"
+    kept = n1 // 2 + 1 if real else n1
+    twiddle = _twiddle(n1, n2, np.result_type(x.dtype, np.complex64).char, mirrored)[:kept]
+    rows = x.reshape(-1, x.shape[-1])
+    spectra = np.empty((rows.shape[0], kept, n2), dtype=twiddle.dtype)
+    transform = _unscaled_ifft if mirrored else scipy.fft.fft
+
+    def one_row(k: int) -> None:
+        padded = np.empty((n1, n2), dtype=x.dtype) if real else spectra[k]
+        flat = padded.reshape(-1)
+        flat[: rows.shape[1]] = rows[k]
+        flat[rows.shape[1] :] = 0
+        if real:
+            columns = scipy.fft.rfft(padded, axis=0)
+            columns = np.conj(columns, out=columns) if mirrored else columns
+        else:
+            columns = transform(padded, axis=0, overwrite_x=True)
+        columns = np.multiply(columns, twiddle, out=spectra[k])
+        _assign(spectra[k], transform(columns, axis=1, overwrite_x=True))
+
+    _for_each(one_row, range(rows.shape[0]))
+    return spectra.reshape(*x.shape[:-1], kept * n2)
+
+
+def long_ifft_of_product(
+    signal: np.ndarray, factor: np.ndarray, length: int, size: int, *, mirrored: bool = False
+) -> np.ndarray:
+    """First `size` entries of the inverse of `long_fft` at `signal * factor`, row by row."""
+    n1, n2 = _factors(length)
+    kept = factor.shape[-1] // n2
+    real = kept != n1
+    dtype = np.result_type(signal.dtype, factor.dtype)
+    twiddle = _twiddle(n1, n2, dtype.char, not mirrored)[:kept]
+    rows = factor.reshape(-1, kept, n2)
+    signal = signal.reshape(kept, n2) if signal.ndim else signal
+    out = np.empty((rows.shape[0], size), dtype=signal.real.dtype if real else dtype)
+    inverse = _scaled_fft if mirrored else scipy.fft.ifft
+
+    def one_row(k: int) -> None:
+        columns = inverse(signal * rows[k], axis=1, overwrite_x=True)
+        columns *= twiddle
+        if real:
+            columns = np.conj(columns, out=columns) if mirrored else columns
+            columns = scipy.fft.irfft(columns, n1, axis=0, overwrite_x=True)
+        else:
+            columns = inverse(columns, axis=0, overwrite_x=True)
+        out[k] = columns.reshape(-1)[:size]
+
+    _for_each(one_row, range(rows.shape[0]))
+    return out.reshape(*factor.shape[:-1], size)
+
+
+def _unscaled_ifft(x: np.ndarray, axis: int, overwrite_x: bool) -> np.ndarray:
+    return scipy.fft.ifft(x, axis=axis, norm="forward", overwrite_x=overwrite_x)
+
+
+def _scaled_fft(x: np.ndarray, axis: int, overwrite_x: bool) -> np.ndarray:
+    return scipy.fft.fft(x, axis=axis, norm="forward", overwrite_x=overwrite_x)
+
+
+def _assign(target: np.ndarray, result: np.ndarray) -> None:
+    """Copy, unless the transform was made in place."""
+    if not np.may_share_memory(target, result):
+        target[...] = result
+
+
+def _for_each(task: Callable[[int], None], items: Iterable[int]) -> None:
+    workers = scipy.fft.get_workers()
+    if workers == 1:
+        for item in items:
+            task(item)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(task, items))
+
+
+@lru_cache
+def _factors(length: int) -> tuple[int, int]:
+    """The divisor n1 of the length nearest to its square root, and length / n1."""
+    divisors = [d for d in range(3, int(length**0.5) + 1) if length % d == 0]
+    return divisors[-1], length // divisors[-1]
+
+
+@lru_cache(maxsize=4)
+def _twiddle(n1: int, n2: int, dtype: str, mirrored: bool) -> np.ndarray:
+    sign = 2j if mirrored else -2j
+    table = np.exp(sign * np.pi / (n1 * n2) * np.arange(n1)[:, None] * np.arange(n2))
+    return table.astype(dtype, copy=False)

@@ -1,0 +1,66 @@
+"""Long FFTs in two passes against SciPy's, and the products that use them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.fft
+from conftest import DTYPES, random_array
+
+from structrank import Hankel, _array
+from structrank._long_fft import long_fft, long_ifft_of_product
+
+
+def tolerance(dtype):
+    return 200 * np.finfo(dtype).eps
+
+
+def assert_same_values(got, expected, dtype):
+    """Every frequency kept is one of the expected, and none is missing up to conjugation."""
+    scale = tolerance(dtype) * np.max(np.abs(expected))
+    distance = np.abs(got[:, None] - expected[None, :])
+    assert np.max(np.min(distance, axis=1)) <= scale
+    conjugate = np.abs(np.conj(got)[:, None] - expected[None, :])
+    assert np.max(np.min(np.minimum(distance, conjugate), axis=0)) <= scale
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", [48, 60, 128, 105])
+@pytest.mark.parametrize("workers", [1, 2])
+class TestLongTransforms:
+    def test_holds_scipys_spectrum_in_another_order(self, rng, dtype, length, workers):
+        x = random_array(rng, (3, length // 2), dtype)
+        with scipy.fft.set_workers(workers):
+            got = long_fft(x, length)
+            mirrored = long_fft(x, length, mirrored=True)
+        assert got.dtype == np.result_type(x.dtype, np.complex64)
+        for row, back, signal in zip(got, mirrored, x, strict=True):
+            assert_same_values(row, scipy.fft.fft(signal, length), dtype)
+            assert_same_values(back, length * scipy.fft.ifft(signal, length), dtype)
+
+    @pytest.mark.parametrize("mirrored", [False, True])
+    def test_round_trip(self, rng, dtype, length, workers, mirrored):
+        x = random_array(rng, (3, length // 2), dtype)
+        with scipy.fft.set_workers(workers):
+            spectrum = long_fft(x, length, mirrored=mirrored)
+            one = np.ones((), dtype=spectrum.dtype)
+            back = long_ifft_of_product(one, spectrum, length, length // 2, mirrored=mirrored)
+        assert back.dtype == x.dtype
+        assert np.max(np.abs(back - x)) <= tolerance(dtype) * np.max(np.abs(x))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("window", [30, 45, 80])
+def test_hankel_products_with_long_transforms(rng, dtype, window, monkeypatch):
+    monkeypatch.setattr(_array, "LONG", 16)
+    S = Hankel(100, window=window)
+    y = random_array(rng, 100, dtype)
+    U, V = (random_array(rng, (n, 3), dtype) for n in S.shape)
+    Q = S.to_dense(y)
+    for got, expected in (
+        (S.matmul(y, V), Q @ V),
+        (S.rmatmul(y, U), Q.conj().T @ U),
+        (S.adjoint(U, V), S._adjoint_dense(U @ V.conj().T)),
+    ):
+        assert got.dtype == expected.dtype
+        assert np.max(np.abs(got - expected)) <= tolerance(dtype) * np.max(np.abs(expected))
