@@ -1,6 +1,6 @@
 """One step of the local search beside the bare FFTs it needs.
 
-    python -m benchmarks.floor
+    python -m benchmarks.floor [exponent of the length, default 18]
 
 A step transforms the direction (2r transforms of the signal's length), transforms the gradient
 back (2r), and needs four transforms of signals. The floor is those 4r + 4 transforms alone.
@@ -8,6 +8,7 @@ back (2r), and needs four transforms of signals. The floor is those 4r + 4 trans
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -61,4 +62,4 @@ def main(length: int = 2**18, rank: int = 8) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    main(2 ** int(sys.argv[1]) if sys.argv[1:] else 2**18)

@@ -66,8 +66,14 @@ class Literal:
         data, image = self._maps(X.U @ X.V.T)
         residual = data - self.target
         return LiteralPoint(
-            X.U, X.V, X.U.T @ X.U, X.V.T @ X.V, residual, image,
-            np.vdot(residual, residual) / 2, np.vdot(image, image),
+            X.U,
+            X.V,
+            X.U.T @ X.U,
+            X.V.T @ X.V,
+            residual,
+            image,
+            np.vdot(residual, residual) / 2,
+            np.vdot(image, image),
         )
 
     def smooth(self, point: LiteralPoint) -> float:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.paper_sizes [--largest 1..4]
 
-(M, N) = (2050, 10000) ... (8200, 40000): j = 41, k = 200 and n = 50, 100, 150, 200 outputs. The paper's
-own penalty (differences), its stopping rule, its start. The literal rival at the
+(M, N) = (2050, 10000) ... (8200, 40000): j = 41, k = 200, n = 50, 100, 150, 200 outputs. The
+paper's own penalty (differences), its stopping rule, its start. The literal rival at the
 first size runs the same algorithm and local search on dense matrices with sparse B and C. Every
 run has a process of its own, so that its peak memory is its own.
 """
@@ -82,16 +82,20 @@ def _peak_bytes() -> int:
 
 
 def main(largest: int = 4) -> None:
-    print(f"{'method':<8} {'M x N':>13} {'signal values':>13} {'steps':>5} {'rank':>4} "
-          f"{'objective':>12} {'seconds':>8} {'peak MB':>8}")
+    print(
+        f"{'method':<8} {'M x N':>13} {'signal values':>13} {'steps':>5} {'rank':>4} "
+        f"{'objective':>12} {'seconds':>8} {'peak MB':>8}"
+    )
     values, seconds, objectives = [], [], {}
     for kind, n in [("ours", n) for n in OUTPUTS[:largest]] + [("literal", OUTPUTS[0])]:
         command = [sys.executable, "-m", "benchmarks.paper_sizes", "--one", kind, str(n)]
         row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         size = (J + K - 1) * n * n
-        print(f"{kind:<8} {f'{J * n} x {K * n}':>13} {size:>13} {row['steps']:>5} {row['rank']:>4} "
-              f"{row['objective']:>12.6g} {row['seconds']:>8.2f} {row['peak'] / 2**20:>8.0f}",
-              flush=True)
+        print(
+            f"{kind:<8} {f'{J * n} x {K * n}':>13} {size:>13} {row['steps']:>5} {row['rank']:>4} "
+            f"{row['objective']:>12.6g} {row['seconds']:>8.2f} {row['peak'] / 2**20:>8.0f}",
+            flush=True,
+        )
         objectives[kind, n] = row["objective"]
         if kind == "ours":
             values.append(size)
@@ -101,8 +105,10 @@ def main(largest: int = 4) -> None:
         print(f"time grows like (signal values)^{power:.2f} (target: at most 1.1)")
     first = OUTPUTS[0]
     difference = objectives["literal", first] / objectives["ours", first] - 1
-    print(f"literal / ours at {J * first} x {K * first}: {row['seconds'] / seconds[0]:.1f} times "
-          f"(target: at least 20), objectives differ by {abs(difference):.1e}")
+    print(
+        f"literal / ours at {J * first} x {K * first}: {row['seconds'] / seconds[0]:.1f} times "
+        f"(target: at least 20), objectives differ by {abs(difference):.1e}"
+    )
 
 
 if __name__ == "__main__":

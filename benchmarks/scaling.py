@@ -20,7 +20,6 @@ import warnings
 import numpy as np
 import scipy.fft
 
-
 WORKERS = 2  # threads of the FFTs
 
 
@@ -56,8 +55,10 @@ def _peak_bytes() -> int:
 
 def main(largest: int = 20) -> None:
     print(f"complex Hankel, window L/2, 8 modes, 30% seen; {WORKERS} FFT workers")
-    print(f"{'L':>9} {'matrix entries':>14} {'steps':>5} {'rank':>4} {'gap':>8} "
-          f"{'s/step':>8} {'peak MB':>8} {'peak / factors':>14}")
+    print(
+        f"{'L':>9} {'matrix entries':>14} {'steps':>5} {'rank':>4} {'gap':>8} "
+        f"{'s/step':>8} {'peak MB':>8} {'peak / factors':>14}"
+    )
     lengths, seconds = [], []
     for exponent in range(12, largest + 1):
         length = 2**exponent
@@ -65,11 +66,16 @@ def main(largest: int = 20) -> None:
         row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         lengths.append(length)
         seconds.append(row["per_step"])
-        print(f"{length:>9} {(length / 2) ** 2:>14.1e} {row['steps']:>5} {row['rank']:>4} "
-              f"{row['gap']:>8.1e} {row['per_step']:>8.3f} {row['memory'] / 2**20:>8.0f} "
-              f"{row['memory'] / row['factors']:>14.1f}", flush=True)
+        print(
+            f"{length:>9} {(length / 2) ** 2:>14.1e} {row['steps']:>5} {row['rank']:>4} "
+            f"{row['gap']:>8.1e} {row['per_step']:>8.3f} {row['memory'] / 2**20:>8.0f} "
+            f"{row['memory'] / row['factors']:>14.1f}",
+            flush=True,
+        )
     slope = np.polyfit(np.log(lengths[-5:]), np.log(seconds[-5:]), 1)[0]
-    print(f"log-log slope of time per outer step, top five sizes: {slope:.3f} (target: at most 1.15)")
+    print(
+        f"log-log slope of time per outer step, top five sizes: {slope:.3f} (target: at most 1.15)"
+    )
     print("peak / factors: target at most 40 at every size")
 
 

@@ -17,7 +17,9 @@ def products(A):
 
 
 class TestTopSingularPairs:
-    @pytest.mark.parametrize("shape", [(40, 25), (25, 40), (30, 30), (3, 50), (50, 3), (1, 6), (6, 1)])
+    @pytest.mark.parametrize(
+        "shape", [(40, 25), (25, 40), (30, 30), (3, 50), (50, 3), (1, 6), (6, 1)]
+    )
     @pytest.mark.parametrize("dtype", ["float64", "complex128"])
     def test_equal_those_of_arpack(self, rng, shape, dtype):
         A = random_array(rng, shape, dtype)
@@ -89,7 +91,9 @@ class TestLowRank:
         X, Y, dense_X, dense_Y = pair
         np.testing.assert_allclose(to_numpy(X.to_dense()), dense_X, atol=1e-12)
         np.testing.assert_allclose(to_numpy(X.scaled(2.5).to_dense()), 2.5 * dense_X, atol=1e-12)
-        np.testing.assert_allclose(to_numpy(X.appended(Y).to_dense()), dense_X + dense_Y, atol=1e-12)
+        np.testing.assert_allclose(
+            to_numpy(X.appended(Y).to_dense()), dense_X + dense_Y, atol=1e-12
+        )
         assert X.norm_squared() == pytest.approx(np.linalg.norm(dense_X) ** 2)
         assert X.inner(Y) == pytest.approx(np.vdot(dense_X, dense_Y).real)
         assert X.distance(Y) == pytest.approx(np.linalg.norm(dense_X - dense_Y))

@@ -39,8 +39,10 @@ class TestAgainstTheDenseTranscription:
     @pytest.fixture
     def case(self, anything, rng, dtype, penalty):
         problem = make_problem(anything, rng, dtype)
-        return Penalized(problem, 2.0, penalty), Literal(problem, 2.0, penalty), make_factors(
-            anything, rng, dtype
+        return (
+            Penalized(problem, 2.0, penalty),
+            Literal(problem, 2.0, penalty),
+            make_factors(anything, rng, dtype),
         )
 
     def test_value(self, case):
@@ -147,7 +149,9 @@ class TestMuMax:
             mu_max(make_problem(AFFINE, rng))
 
 
-@pytest.mark.parametrize(("lam", "penalty"), [(0.0, "projection"), (-1.0, "projection"), (np.nan, "projection")])
+@pytest.mark.parametrize(
+    ("lam", "penalty"), [(0.0, "projection"), (-1.0, "projection"), (np.nan, "projection")]
+)
 def test_lam_not_positive(rng, lam, penalty):
     with pytest.raises(ValueError, match="lam is .* but a finite number above zero"):
         Penalized(make_problem(Hankel(9, window=4), rng), lam, penalty)

@@ -133,7 +133,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("dtype", ["int64", "bool", "object", "float16", "S1"])
     def test_dtype_of_b(self, dtype):
-        with pytest.raises(TypeError, match=rf"b has dtype .*, but a real or complex floating"):
+        with pytest.raises(TypeError, match=r"b has dtype .*, but a real or complex floating"):
             Problem(S, np.ones(9).astype(dtype), 1.0)
 
     @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
@@ -210,7 +210,11 @@ class TestBadInput:
         with pytest.raises(error, match="expected"):
             Stop(**options)
 
-    @given(st.one_of(st.text(), st.none(), st.lists(st.integers()), st.dictionaries(st.text(), st.none())))
+    @given(
+        st.one_of(
+            st.text(), st.none(), st.lists(st.integers()), st.dictionaries(st.text(), st.none())
+        )
+    )
     def test_nonsense_is_refused_with_a_reason(self, nonsense):
         with pytest.raises((TypeError, ValueError), match="expected|expects"):
             Problem(S, nonsense, 1.0)

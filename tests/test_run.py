@@ -16,8 +16,15 @@ PROBLEM = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 
 def make_state(objective, gap=1.0, size=1.0):
     X = LowRank(size * np.ones((3, 1)), np.ones((3, 1)))
-    return State(X=X, y=np.full(5, objective), objective=objective, loss=0.0, violation=0.0,
-                 gap=gap, sigma=1.0)
+    return State(
+        X=X,
+        y=np.full(5, objective),
+        objective=objective,
+        loss=0.0,
+        violation=0.0,
+        gap=gap,
+        sigma=1.0,
+    )
 
 
 def falling(ratio=0.5):
@@ -122,9 +129,7 @@ class TestCallback:
     def test_time_in_callbacks_does_not_count(self):
         import time
 
-        result = run(
-            falling(), PROBLEM, callback=lambda s: time.sleep(0.02) or s.objective < 0.01
-        )
+        result = run(falling(), PROBLEM, callback=lambda s: time.sleep(0.02) or s.objective < 0.01)
         assert result.history.time[-1] < 0.02
 
 
@@ -135,7 +140,14 @@ class TestViews:
 
     def test_repr_says_what_matters(self, result):
         text = repr(result)
-        for part in ("Hankel", "rank", "objective", "certified gap", result.status.name, "iterations"):
+        for part in (
+            "Hankel",
+            "rank",
+            "objective",
+            "certified gap",
+            result.status.name,
+            "iterations",
+        ):
             assert part in text
         assert all(len(line) < 200 for line in text.splitlines())
 
@@ -147,7 +159,9 @@ class TestViews:
 
     def test_history(self, result):
         h = result.history
-        lengths = {len(x) for x in (h.time, h.objective, h.loss, h.violation, h.rank, h.gap, h.sigma)}
+        lengths = {
+            len(x) for x in (h.time, h.objective, h.loss, h.violation, h.rank, h.gap, h.sigma)
+        }
         assert lengths == {len(h)}
         assert h.objective[-1] == pytest.approx(result.objective)
         assert np.all(np.diff(h.time) >= 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import warnings
 
@@ -160,7 +161,7 @@ class TestAlgorithm1:
             )
         X = np.ones(S.shape)
         for k in range(1, 7):
-            U, s, Vh = np.linalg.svd(-literal.gradient(X))
+            U, _, Vh = np.linalg.svd(-literal.gradient(X))
             Z = np.outer(U[:, 0], Vh[0])
             eta = 2 / (k + 1)
             theta = minimize_h(literal, (1 - eta) * X, Z)
@@ -209,7 +210,7 @@ class TestLocalSearch:
         for steps in range(1, 25):
             point = local_search(objective, X, max_steps=steps, tolerance=0.0)
             psi.append(objective.psi(objective.at(point.X)))
-        assert all(b <= a * (1 + 1e-12) for a, b in zip(psi, psi[1:], strict=False))
+        assert all(b <= a * (1 + 1e-12) for a, b in itertools.pairwise(psi))
         assert psi[-1] < 0.9 * psi[0]
 
     def test_ends_at_a_stationary_point_and_leaves_the_start_alone(self, rng):
@@ -253,7 +254,7 @@ class TestSolutions:
         problem = modes_problem(Hankel(31, window=15), rng, "complex128")
         result = gcgls(problem, 2.0, stop=TIGHT)
         G = -Literal(problem, 2.0, "projection").gradient(result.X.to_dense()) / problem.mu
-        U, s, Vh = np.linalg.svd(result.X.to_dense())
+        U, _, Vh = np.linalg.svd(result.X.to_dense())
         r = result.rank
         active = U[:, :r] @ Vh[:r]
         assert np.linalg.norm(G, 2) <= 1 + 1e-5
@@ -274,7 +275,8 @@ class TestSolutions:
     def test_toeplitz_and_hankel_agree(self, rng):
         b = rng.standard_normal(21)
         one, other = (
-            gcgls(Problem(kind(21, window=9), b, 0.5), 1.0, stop=TIGHT) for kind in (Hankel, Toeplitz)
+            gcgls(Problem(kind(21, window=9), b, 0.5), 1.0, stop=TIGHT)
+            for kind in (Hankel, Toeplitz)
         )
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
         np.testing.assert_allclose(one.y, other.y, atol=1e-3)

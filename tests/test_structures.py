@@ -49,8 +49,7 @@ class TestContract:
     def data(self, structure, rng, dtype, library):
         M, N = structure.shape
         arrays = [
-            random_array(rng, shape, dtype)
-            for shape in (structure.signal_shape, (M, 3), (N, 3))
+            random_array(rng, shape, dtype) for shape in (structure.signal_shape, (M, 3), (N, 3))
         ]
         return arrays, [to_library(x, library) for x in arrays]
 
@@ -117,7 +116,9 @@ def test_multiplicity_counts_the_index_map(structure):
 def test_linear_operator(structure, rng, dtype):
     y = random_array(rng, structure.signal_shape, dtype)
     operator = structure.linear_operator(y)
-    np.testing.assert_allclose(operator @ np.eye(structure.shape[1]), dense(structure, y), atol=1e-12)
+    np.testing.assert_allclose(
+        operator @ np.eye(structure.shape[1]), dense(structure, y), atol=1e-12
+    )
     np.testing.assert_allclose(
         operator.H @ np.eye(structure.shape[0]), dense(structure, y).conj().T, atol=1e-12
     )

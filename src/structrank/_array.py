@@ -202,9 +202,13 @@ def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
     return xp.reshape(x, (-1,)), xp.reshape(y, (-1,))
 
 
+def _columns_contiguous(*arrays: np.ndarray) -> bool:
+    return all(x.flags.f_contiguous for x in arrays)
+
+
 def gram(A: Array, B: Array) -> np.ndarray:
     """The small matrix `A^H B`, on the host in double precision."""
-    if is_numpy_array(A) and A.dtype == B.dtype and A.flags.f_contiguous and B.flags.f_contiguous:
+    if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
         product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy of A
     else:
         product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
@@ -213,10 +217,9 @@ def gram(A: Array, B: Array) -> np.ndarray:
 
 def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
     """`total + A @ small` for a tall `A`, in the memory of `total` where the library allows it."""
-    if is_numpy_array(A) and A.dtype == total.dtype and A.flags.f_contiguous:
-        if total.flags.f_contiguous:
-            gemm = get_blas_funcs("gemm", (A,))
-            return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
+    if is_numpy_array(A) and A.dtype == total.dtype and _columns_contiguous(A, total):
+        gemm = get_blas_funcs("gemm", (A,))
+        return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
     return total + rotate(A, small)
 
 

@@ -1,7 +1,7 @@
 """One-dimensional FFTs too long for the cache, as two passes of short ones.
 
-With n = n1 n2, index j = j1 n2 + j2 and frequency k = k1 + n1 k2, the DFT is n2 transforms of length
-n1, a multiplication by `exp(-2 pi i k1 j2 / n)`, and n1 transforms of length n2. The
+With n = n1 n2, index j = j1 n2 + j2 and frequency k = k1 + n1 k2, the DFT is n2 transforms of
+length n1, a multiplication by `exp(-2 pi i k1 j2 / n)`, and n1 transforms of length n2. The
 frequencies are left in the order (k1, k2): whoever multiplies spectra does not mind. A
 real signal keeps k1 <= n1 / 2. On NumPy arrays, along the last axis, row by row, on as many
 threads as `scipy.fft.set_workers` allows.

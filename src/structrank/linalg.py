@@ -18,7 +18,7 @@ class SingularPairs(NamedTuple):
     """Leading singular pairs `A v_i = s_i u_i`, largest first.
 
     `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A lies within it of
-    `values[i]`. `upper` is the first value plus its residual.
+    `values[i]`.
     """
 
     U: Array
@@ -28,6 +28,7 @@ class SingularPairs(NamedTuple):
 
     @property
     def upper(self) -> float:
+        """The first value plus its residual."""
         return float(self.values[0] + self.residuals[0])
 
 

@@ -80,9 +80,7 @@ def local_search(
     return point
 
 
-def _ascent(
-    gradient: Pair, updates: deque[Update], objective: Penalized, point: Point
-) -> Pair:
+def _ascent(gradient: Pair, updates: deque[Update], objective: Penalized, point: Point) -> Pair:
     """The two-loop recursion of L-BFGS: its inverse Hessian times the gradient."""
     q = gradient if len(updates) < 2 else (gradient[0] + 0.0, gradient[1] + 0.0)
     shares = [0.0] if updates else []  # an exact step leaves the gradient no part along it

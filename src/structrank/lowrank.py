@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from ._array import Array, as_array, conj, gram, inner, is_complex, is_floating, rotate, to_numpy
+from ._array import Array, as_array, conj, gram, is_floating, rotate, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,9 @@ class LowRank:
             )
         for name, factor in (("U", U), ("V", V)):
             if not is_floating(factor):
-                raise TypeError(f"{name} has dtype {factor.dtype}, but a floating dtype is expected")
+                raise TypeError(
+                    f"{name} has dtype {factor.dtype}, but a floating dtype is expected"
+                )
         object.__setattr__(self, "U", U)
         object.__setattr__(self, "V", V)
 

@@ -29,7 +29,7 @@ class Measure(ABC):
         return b
 
     def bound(self, structure: Structure, b: Array) -> Measure:
-        """This measure checked against, and fitted to, a structure and samples."""
+        """The measure checked against, and fitted to, a structure and samples."""
         return self
 
 
@@ -62,7 +62,7 @@ class Weighted(Measure):
         if isinstance(weights, str):
             if weights != "lifted":
                 raise ValueError(f"weights is {weights!r}, but 'lifted' or an array is expected")
-            self.weights: Array | str = weights
+            self.weights: Any = weights
         else:
             self.weights = as_array(weights)
             host = to_numpy(self.weights)
@@ -167,7 +167,7 @@ class Operator(Measure):
         return self._adjoint(data)
 
     def bound(self, structure: Structure, b: Array) -> Operator:
-        """This operator, after a check of its shapes and a dot test of its adjoint."""
+        """The operator, after a check of its shapes and a dot test of its adjoint."""
         back = self.adjoint(b)
         _check_shape("the adjoint's result", back.shape, structure.signal_shape, structure)
         rng = np.random.default_rng(0)

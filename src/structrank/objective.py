@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from . import quartic
-from ._array import Array, add_scaled, conj, gram, inner, is_complex, like
+from ._array import Array, add_scaled, gram, inner, like
 from .linalg import SingularPairs, random_vector, top_singular_pairs
 from .lowrank import LowRank
 from .penalties import (
@@ -158,7 +157,7 @@ class Penalized:
     # -- along a line -------------------------------------------------------------------
 
     def line(self, point: Point, DU: Array, DV: Array) -> Line:
-        """psi along `(U + t DU, V + t DV)`."""
+        """Psi along `(U + t DU, V + t DV)`."""
         return Line(self, point, DU, DV)
 
 

@@ -7,9 +7,9 @@ thin matrices. Along a line in the factors its value is a polynomial of degree f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -59,9 +59,7 @@ class ProjectionPenalty:
         """R = X - Q0, to be applied to thin matrices."""
         return point.X if self.offset is None else _Shifted(point.X, self.offset)
 
-    def add_factor_products(
-        self, totals: Pair, point: Point, lam: float, mu: float
-    ) -> Pair:
+    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
         """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
         ridge = mu * np.eye(point.X.rank)
         U = add_rotated(totals[0], point.U, lam * point.gram_V + ridge)
@@ -130,9 +128,7 @@ class ShiftedDifferencePenalty:
         """R = B^T B X, to be applied to thin matrices."""
         return _ShiftedRemainder(self, self._images(point.U, point.V))
 
-    def add_factor_products(
-        self, totals: Pair, point: Point, lam: float, mu: float
-    ) -> Pair:
+    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
         """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
         return _add_factor_products(totals, self.remainder(point), point, lam, mu)
 
@@ -158,7 +154,7 @@ class SparseDifferencePenalty:
         if not is_numpy_array(reference):
             raise TypeError(
                 f'penalty="difference" with {structure!r} needs a sparse matrix and so NumPy '
-                f"arrays, but b is {type(reference).__name__}; use penalty=\"projection\""
+                f'arrays, but b is {type(reference).__name__}; use penalty="projection"'
             )
         self.structure = structure
         self.B = structure_matrix(structure)
@@ -187,9 +183,7 @@ class SparseDifferencePenalty:
         R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
         return _Dense(R.reshape(self.structure.shape, order="F").astype(point.U.dtype))
 
-    def add_factor_products(
-        self, totals: Pair, point: Point, lam: float, mu: float
-    ) -> Pair:
+    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
         """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
         return _add_factor_products(totals, self.remainder(point), point, lam, mu)
 
@@ -257,7 +251,7 @@ def _shift_and_add(
     Z: Array,
     source: tuple[int, ...],
     target: tuple[int, ...],
-    moves: list[tuple[Slices, Slices, Slices, Slices, Callable[[Array], Array]]],
+    moves: Sequence[tuple[Slices, Slices, Slices, Slices, Callable[[Array], Array]]],
 ) -> Array:
     """Sum over boxes: what `product` makes of a cut of Z, put back on either side."""
     xp = array_namespace(Z)
@@ -265,7 +259,7 @@ def _shift_and_add(
     for from_plus, to_plus, from_minus, to_minus, product in moves:
         for origin, place, sign in ((from_plus, to_plus, 1.0), (from_minus, to_minus, -1.0)):
             image = sign * product(_cut(Z, source, origin).T).T
-            where = (slice(None), *place, ...)
+            where: Any = (slice(None), *place, ...)
             out = at(out)[where].add(xp.reshape(image, out[where].shape))
     return xp.reshape(out, (Z.shape[1], prod(target))).T
 
@@ -277,9 +271,7 @@ def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
     return xp.reshape(box, (F.shape[1], prod(box.shape[1:])))
 
 
-def _add_factor_products(
-    totals: Pair, R: Remainder, point: Point, lam: float, mu: float
-) -> Pair:
+def _add_factor_products(totals: Pair, R: Remainder, point: Point, lam: float, mu: float) -> Pair:
     return (
         totals[0] + lam * R.matmul(point.V) + mu * point.U,
         totals[1] + lam * R.rmatmul(point.U) + mu * point.V,

@@ -7,10 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from ._array import Array, as_array, is_floating, like, to_numpy
-from .measure import Everything, Measure, Weighted, as_measure
+from ._array import Array, as_array, is_floating, to_numpy
+from .measure import Everything, Weighted, as_measure
 from .structures import Structure
 
 

@@ -299,8 +299,15 @@ def run(
     if status in (Status.MAX_ITERATIONS, Status.MAX_TIME):
         warnings.warn(f"{label} did not converge: {_message(status)}", ConvergenceWarning, 3)
     return Result(
-        best.y, best.X, best.rank, best.objective, best.gap, status, _message(status),
-        history, problem,
+        best.y,
+        best.X,
+        best.rank,
+        best.objective,
+        best.gap,
+        status,
+        _message(status),
+        history,
+        problem,
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
-
 from array_api_compat import array_namespace
 
 from .._array import Array, epsilon, inner, rotate
@@ -240,9 +239,7 @@ def _atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
 class _Plane:
     """`f(a X + theta Z) + mu (a ||X||_* + theta)`, an upper bound of phi, quadratic in a, theta."""
 
-    def __init__(
-        self, objective: Penalized, point: Point, Z: LowRank, top: SingularPairs
-    ) -> None:
+    def __init__(self, objective: Penalized, point: Point, Z: LowRank, top: SingularPairs) -> None:
         at_Z = objective.at(Z)
         shares = np.diag(at_Z.gram_U).real  # of the singular pairs in Z
         slope_Z = -float(np.dot(shares, top.values[: Z.rank]))  # <grad f(X), Z>
@@ -300,7 +297,7 @@ class _Accuracy:
 
     @property
     def search(self) -> float:
-        """Share of psi below which a step does not pay: the gap is of first order, psi of second."""
+        """Share of psi that a step has to gain: the gap is of first order, psi of second."""
         return self.aim**2 / 10
 
 

@@ -72,7 +72,7 @@ class Structure(ABC):
         return counts.reshape(self.signal_shape)
 
     def differences(self) -> Differences | None:
-        """The equalities between neighbouring copies as boxes, where the structure has that form."""
+        """The equalities between neighbouring copies as boxes, where they have that form."""
         return None
 
     def block_column(self) -> Structure:
@@ -293,7 +293,7 @@ class Structure(ABC):
         return (self.signal_shape, self.shape)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._key() == self._key()  # type: ignore[attr-defined]
+        return type(other) is type(self) and other._key() == self._key()
 
     def __hash__(self) -> int:
         return hash((type(self), self._key()))

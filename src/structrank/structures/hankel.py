@@ -84,10 +84,12 @@ class Hankel(Structure):
     def index(self) -> np.ndarray:
         m, n = self.block or (1, 1)
         sites = np.arange(prod(self.lengths)).reshape(self.lengths)
-        site = sites[tuple(
-            i.reshape(-1)[:, None] + l.reshape(-1)[None, :]
-            for i, l in zip(np.indices(self.window), self._column_indices(), strict=True)
-        )]
+        site = sites[
+            tuple(
+                i.reshape(-1)[:, None] + l.reshape(-1)[None, :]
+                for i, l in zip(np.indices(self.window), self._column_indices(), strict=True)
+            )
+        ]
         inside = np.arange(m * n).reshape(m, n)
         return (site[:, None, :, None] * (m * n) + inside[:, None, :]).reshape(self.shape)
 
@@ -158,9 +160,7 @@ class Hankel(Structure):
     def _rmatmul(self, signal: Array, left: Array) -> Array:
         if self.block is None:
             return self._unfold(
-                ifft_of_product(
-                    conj(signal), left, self._fft_lengths, self.columns, mirrored=True
-                )
+                ifft_of_product(conj(signal), left, self._fft_lengths, self.columns, mirrored=True)
             )
         spectrum = self._block_product(_swap_last(conj(signal)), left)
         folded = ifft(spectrum, self._fft_lengths, self._axes, mirrored=True)

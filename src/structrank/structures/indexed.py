@@ -44,7 +44,9 @@ class Indexed(Structure):
         if index.dtype.kind not in "iu":
             raise TypeError(f"index has dtype {index.dtype}, but an integer dtype is expected")
         if index.min() < -1:
-            raise ValueError(f"index holds {index.min()}, but -1 is the only negative number allowed")
+            raise ValueError(
+                f"index holds {index.min()}, but -1 is the only negative number allowed"
+            )
         occurring = np.unique(index[index >= 0])
         if occurring.size == 0 or occurring.size != occurring[-1] + 1:
             raise ValueError(

@@ -111,9 +111,7 @@ def recovery_matrix(structure: Structure, kind: str = "projection") -> sp.csr_ar
         entries, first = np.unique(entries, return_index=True)
         places = places[first]
     counts = np.bincount(entries)
-    return sp.csr_array(
-        (1.0 / counts[entries], (entries, places)), shape=(counts.size, index.size)
-    )
+    return sp.csr_array((1.0 / counts[entries], (entries, places)), shape=(counts.size, index.size))
 
 
 def _chains(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,33 @@
+# make run   sets up and recovers the paper's 2-D signal
+# make test  sets up and runs all checks and tests
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test benchmarks clean
+
+run: .venv/ready-run
+	$(BIN)/python examples/recover_2d.py
+
+# One BLAS thread each: two test processes share the machine.
+test: .venv/ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q
+
+benchmarks: .venv/ready-run
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.floor
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper_sizes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scaling
+
+.venv/ready-run: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[plot]"
+	touch $@
+
+.venv/ready-test: .venv/ready-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	touch $@
+
+clean:
+	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .hypothesis

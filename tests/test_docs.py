@@ -1,0 +1,111 @@
+"""What the documentation shows runs and prints what it says; every public name is documented."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import structrank
+
+ROOT = Path(__file__).parents[1]
+
+
+def blocks(path, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text(), re.DOTALL)
+
+
+def printed_by(code):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})
+    return out.getvalue()
+
+
+def test_readme_example_prints_what_the_readme_shows():
+    expected = blocks("README.md", "text")[0].splitlines()
+    got = printed_by(blocks("README.md", "python")[0]).splitlines()
+    seconds = re.compile(r"in \S+ s$")
+    assert [seconds.sub("", line) for line in got] == [seconds.sub("", line) for line in expected]
+
+
+def test_own_structure_page():
+    assert printed_by("".join(blocks("docs/own_structure.md", "python"))).split() == [
+        *("True", "True"),
+        *("True", "True"),
+        "True",
+    ]
+
+
+def test_links_between_pages_resolve():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def run_module(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+
+
+def test_example_of_make_run(tmp_path):
+    picture = tmp_path / "picture.png"
+    done = run_module("examples/recover_2d.py", "--out", str(picture), "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.search(r"rank +12\n", done.stdout)
+    assert float(re.search(r"error +([\d.]+)", done.stdout).group(1)) < 0.15
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["benchmarks.scaling", "13"], "log-log slope"),
+        (["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
+        (["benchmarks.floor", "12"], "ratio"),
+    ],
+)
+def test_benchmarks_run(arguments, says):
+    done = run_module("-m", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert says in done.stdout
+
+
+def public_names():
+    return [getattr(structrank, name) for name in structrank.__all__]
+
+
+@pytest.mark.parametrize("thing", public_names(), ids=structrank.__all__)
+def test_public_names_are_documented(thing):
+    assert len(inspect.getdoc(thing) or "") > 20
+    if inspect.isclass(thing):
+        for name, member in inspect.getmembers(thing, inspect.isfunction):
+            if not name.startswith("_"):
+                assert inspect.getdoc(member), f"{thing.__name__}.{name} has no docstring"
+
+
+# What users get back or derive from, rather than call.
+WITHOUT_EXAMPLE = {
+    "ConvergenceWarning",
+    "History",
+    "Measure",
+    "Result",
+    "State",
+    "Status",
+    "Structure",
+}
+
+
+@pytest.mark.parametrize("name", sorted(set(structrank.__all__) - WITHOUT_EXAMPLE))
+def test_what_users_call_has_an_example(name):
+    assert ">>>" in inspect.getdoc(getattr(structrank, name))
