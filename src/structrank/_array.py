@@ -168,10 +168,13 @@ def fft_length(size: int) -> int:
 
 
 def sum_of_products(left: Array, right: Array) -> Array:
-    """`sum_k left[k] * conj(right[k])` over the first axis, without a temporary of full size."""
-    total = left[0, ...] * conj(right[0, ...])
+    """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis, row by row."""
+    total = conj(right[0, ...])
+    total *= left[0, ...]
     for k in range(1, left.shape[0]):
-        total += left[k, ...] * conj(right[k, ...])
+        term = conj(right[k, ...])
+        term *= left[k, ...]
+        total += term
     return total
 
 
@@ -220,7 +223,9 @@ def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
     if is_numpy_array(A) and A.dtype == total.dtype and _columns_contiguous(A, total):
         gemm = get_blas_funcs("gemm", (A,))
         return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
-    return total + rotate(A, small)
+    rotated = rotate(A, small)
+    rotated += total
+    return rotated
 
 
 def rotate(A: Array, small: np.ndarray) -> Array:

@@ -30,7 +30,7 @@ def local_search(
     *,
     max_steps: int,
     tolerance: float,
-    memory: int = 2,
+    memory: int = 1,
 ) -> Point:
     """Line 6 of Algorithm 1: lower `psi(U, V)` from given factors; it never rises.
 
@@ -49,8 +49,8 @@ def local_search(
     tolerance : float
         Stop once a step lowers psi by at most this share of it.
     memory : int
-        Number of updates L-BFGS keeps. With exact steps and a good initial matrix,
-        longer memories were not seen to save steps.
+        Number of updates L-BFGS keeps, at least one. With exact steps and a good initial
+        matrix, longer memories were not seen to save time.
 
     Returns
     -------

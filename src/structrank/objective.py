@@ -152,7 +152,7 @@ class Penalized:
     def _gradient_signal(self, point: Point) -> Array:
         """The g of `grad f(X) = Q(g) + lam R`."""
         g = self.problem.measure.adjoint(point.residual) * self.inverse_multiplicity
-        return g - (self.lam * self.penalty.shift) * point.y if self.penalty.shift else g
+        return add_scaled(g, -self.lam * self.penalty.shift, point.y) if self.penalty.shift else g
 
     # -- along a line -------------------------------------------------------------------
 
