@@ -40,12 +40,13 @@ def main(length: int = 2**18, rank: int = 8) -> float:
     def search(steps: int) -> None:
         local_search(objective, X, max_steps=steps, tolerance=-np.inf)
 
-    rows, signals = factor(length).T.copy(), factor(length).T[:4].copy()
+    stacks = [factor(length).T.copy() for _ in range(4)]  # as in a step, no two the same
+    signals = factor(length).T[:4].copy()
 
     def bare() -> None:
-        for _ in range(2):
-            scipy.fft.fft(rows, axis=1)
-            scipy.fft.ifft(rows, axis=1)
+        for forth, back in (stacks[:2], stacks[2:]):
+            scipy.fft.fft(forth, axis=1)
+            scipy.fft.ifft(back, axis=1)
         scipy.fft.fft(signals, axis=1)
 
     few, many = 6, 16

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrank import LowRank, Problem, quartic, recovery_matrix, structure_matrix, vec
+from structrank import LowRank, Problem, quartic, recovery_matrix, structure_matrix, unvec, vec
 from structrank.linalg import top_singular_pairs
 
 
@@ -97,8 +97,7 @@ class Literal:
         back = self.problem.measure.adjoint(point.residual)
         n = self.structure.shape[1] // self.structure.block_column().shape[1]
         x = self.C.T @ back.reshape(-1, n) + self.lam * (self.B.T @ point.image)
-        blocks = x.reshape(-1, self.structure.shape[0], n)  # block columns
-        return LiteralGradient(np.moveaxis(blocks, 0, 1).reshape(self.structure.shape))
+        return LiteralGradient(unvec(self.structure, x))
 
     def factor_gradient(self, point: LiteralPoint) -> tuple[np.ndarray, np.ndarray]:
         G = self.gradient(point).matrix

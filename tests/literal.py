@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structrank import recovery_matrix, structure_matrix, vec
+from structrank import recovery_matrix, structure_matrix, unvec, vec
 
 
 class Literal:
@@ -37,10 +37,7 @@ class Literal:
         back = measure.adjoint(residual)
         back = back.reshape(-1, self.columns) if self.columns > 1 else back.reshape(-1)
         g = self.C.T @ back + self.lam * (self.B.T @ (self.B @ (vec(S, X) - self.q0)))
-        M, N = S.shape
-        if self.columns == 1:
-            return g.reshape((M, N), order="F")
-        return np.concatenate(np.split(g, N // self.columns), axis=1)
+        return unvec(S, g)
 
     def phi(self, X):
         return self.f(X) + self.mu * np.linalg.norm(X, "nuc")

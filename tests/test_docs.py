@@ -36,6 +36,10 @@ def test_readme_example_prints_what_the_readme_shows():
     assert [seconds.sub("", line) for line in got] == [seconds.sub("", line) for line in expected]
 
 
+def test_readme_is_filled_in():
+    assert not re.search(r"FIGURES|OUTPUT|TODO", (ROOT / "README.md").read_text())
+
+
 def test_own_structure_page():
     assert printed_by("".join(blocks("docs/own_structure.md", "python"))).split() == [
         *("True", "True"),

@@ -142,6 +142,19 @@ def test_more_columns_than_rows_balance_to_full_rank(rng):
     np.testing.assert_allclose(X.balanced().to_dense(), X.to_dense(), atol=1e-12)
 
 
+def test_small_distances_of_large_matrices(rng):
+    X = LowRank(1e4 * rng.standard_normal((30, 3)), 10 * rng.standard_normal((30, 3)))
+    near = LowRank(X.U * (1 + 1e-12), X.V)
+    true = np.linalg.norm(1e-12 * X.to_dense())
+    assert X.distance(near) == pytest.approx(true, rel=0.2)
+    assert X.distance(X) <= 1e-3 * true
+
+
+def test_negative_scale():
+    with pytest.raises(ValueError, match="factor is -1"):
+        LowRank(np.ones((3, 1)), np.ones((3, 1))).scaled(-1)
+
+
 @pytest.mark.parametrize(
     ("U", "V"), [(np.ones(3), np.ones((3, 1))), (np.ones((3, 2)), np.ones((3, 1)))]
 )

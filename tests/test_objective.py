@@ -130,6 +130,43 @@ def test_other_array_libraries_agree_with_numpy(name, library, penalty, dtype, r
     np.testing.assert_allclose(to_numpy(V), V0, rtol=rtol, atol=rtol * np.max(np.abs(V0)))
 
 
+class OwnBlockHankel(Hankel):
+    """A block structure whose B is known through its index map alone."""
+
+    def differences(self):
+        return None
+
+
+@pytest.mark.parametrize("with_offset", [False, True])
+def test_own_block_structure_under_the_difference_penalty(rng, with_offset):
+    S = OwnBlockHankel(6, window=3, block=(2, 2))
+    if with_offset:
+        S.offset = rng.standard_normal(S.shape)
+    problem = make_problem(S, rng)
+    X = make_factors(S, rng)
+    objective, literal = Penalized(problem, 2.0, "difference"), Literal(problem, 2.0, "difference")
+    assert objective.value(X) == pytest.approx(literal.phi(X.to_dense()), rel=1e-12)
+    got = objective.gradient(objective.at(X)).matmul(np.eye(S.shape[1]))
+    np.testing.assert_allclose(got, literal.gradient(X.to_dense()), atol=1e-11)
+
+
+def test_hankel_with_an_offset_under_the_difference_penalty(rng):
+    S = Hankel(8, window=3)
+    S.offset = rng.standard_normal(S.shape)
+    problem = make_problem(S, rng)
+    X = make_factors(S, rng)
+    expected = Literal(problem, 2.0, "difference").phi(X.to_dense())
+    assert Penalized(problem, 2.0, "difference").value(X) == pytest.approx(expected, rel=1e-12)
+
+
+def test_violation_of_structured_matrices_is_not_negative(rng):
+    objective = Penalized(Problem(AFFINE, rng.standard_normal(3), 1.0), 1.0)
+    for _ in range(50):
+        y = rng.standard_normal(3)
+        point = objective.at(LowRank(AFFINE.to_dense(y), np.eye(4)))
+        assert 0.0 <= point.violation < 1e-12
+
+
 def test_sparse_difference_penalty_needs_numpy(rng):
     problem = make_problem(STRUCTURES["circulant"], rng, library="array_api_strict")
     with pytest.raises(TypeError, match='use penalty="projection"'):
@@ -143,6 +180,13 @@ class TestMuMax:
         literal = Literal(problem, 2.0, "projection")
         expected = np.linalg.norm(literal.gradient(np.zeros(anything.shape)), 2)
         assert mu_max(problem, lam=2.0) == pytest.approx(expected, rel=1e-8)
+
+    def test_of_either_penalty_with_an_offset(self, rng):
+        problem = make_problem(AFFINE, rng)
+        for penalty in PENALTIES:
+            literal = Literal(problem, 2.0, penalty)
+            expected = np.linalg.norm(literal.gradient(np.zeros(AFFINE.shape)), 2)
+            assert mu_max(problem, lam=2.0, penalty=penalty) == pytest.approx(expected, rel=1e-8)
 
     def test_depends_on_lam_with_an_offset(self, rng):
         with pytest.raises(ValueError, match="mu_max depends on lam"):

@@ -12,11 +12,14 @@ from scipy.sparse.linalg import aslinearoperator
 
 from structrank import (
     Hankel,
+    Indexed,
+    LowRank,
     Mask,
     Operator,
     Penalized,
     Problem,
     Stop,
+    Structure,
     Weighted,
     gcgls,
     mu_max,
@@ -220,6 +223,134 @@ class TestBadInput:
             Problem(S, nonsense, 1.0)
 
 
+class TestOperators:
+    """Linear operators work on flat NumPy vectors; the problem does not have to."""
+
+    A = np.random.default_rng(3).standard_normal((8, 9))
+    data = np.random.default_rng(4).standard_normal(8)
+
+    @pytest.fixture
+    def expected(self):
+        return gcgls(Problem(S, self.data, 0.5, aslinearoperator(self.A)), 1.0)
+
+    def test_data_of_several_dimensions(self, expected):
+        for operator in (aslinearoperator(self.A), pylops.MatrixMult(self.A)):
+            result = gcgls(Problem(S, self.data.reshape(2, 4), 0.5, operator), 1.0)
+            assert result.objective == pytest.approx(expected.objective)
+
+    @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+    def test_other_libraries_and_precision(self, expected, library):
+        b = to_library(self.data.astype("float32"), library)
+        result = gcgls(Problem(S, b, 0.5, aslinearoperator(self.A)), 1.0)
+        assert type(result.y) is type(b)
+        assert result.y.dtype == b.dtype
+        assert result.objective == pytest.approx(expected.objective, rel=1e-3)
+
+    def test_operator_that_reuses_its_output(self, expected):
+        out = np.empty(8)
+        measure = (lambda y: np.matmul(self.A, y, out=out), lambda d: self.A.T @ d)
+        result = gcgls(Problem(S, self.data, 0.5, measure), 1.0)
+        assert result.objective == pytest.approx(expected.objective)
+
+    def test_operator_that_returns_no_floating_array(self):
+        for bad in (lambda d: [0.0] * 9, lambda d: np.zeros(9, dtype=int)):
+            with pytest.raises(TypeError, match="a floating-point array is expected"):
+                Problem(S, self.data, 0.5, (lambda y: self.A @ y, bad))
+
+    def test_wrong_number_of_data(self):
+        with pytest.raises(ValueError, match=r"b has 5 entries .* expected \(5, 9\)"):
+            Problem(S, self.data[:5], 0.5, aslinearoperator(self.A))
+
+
+class TestOptionsOfSolvers:
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"pairs": 1.5}, ValueError),
+            ({"pairs": "3"}, ValueError),
+            ({"search_steps": -1}, ValueError),
+            ({"search_steps": None}, ValueError),
+            ({"search_tolerance": np.nan}, ValueError),
+            ({"search_tolerance": -1.0}, ValueError),
+            ({"stop": 5}, TypeError),
+            ({"callback": 3}, TypeError),
+        ],
+    )
+    def test_are_checked(self, b, options, error):
+        with pytest.raises(error, match="expected"):
+            gcgls(Problem(S, b, 1.0), 1.0, **options)
+
+    def test_problem_of_another_type(self):
+        with pytest.raises(TypeError, match="problem is NoneType, but a Problem"):
+            gcgls(None, 1.0)
+
+    def test_start_with_nan(self, b):
+        start = LowRank(np.full((4, 1), np.nan), np.ones((6, 1)))
+        with pytest.raises(ValueError, match="start holds NaN"):
+            gcgls(Problem(S, b, 1.0), 1.0, start=start)
+
+    def test_complex_start_for_a_real_signal(self, b):
+        start = LowRank(np.ones((4, 1), dtype=complex), np.ones((6, 1), dtype=complex))
+        with pytest.raises(TypeError, match="start is complex"):
+            gcgls(Problem(S, b, 1.0), 1.0, start=start)
+
+    def test_start_of_another_library(self, b):
+        start = LowRank.ones(S.shape, to_library(b, "array_api_strict"))
+        with pytest.raises(TypeError, match="one array library"):
+            gcgls(Problem(S, b, 1.0), 1.0, start=start)
+
+
+@pytest.mark.parametrize("value", ["2", True, [1.0], 1j])
+def test_mu_of_another_type(b, value):
+    with pytest.raises(ValueError, match="mu is"):
+        Problem(S, b, value)
+
+
+def test_changing_b_afterwards_does_not_change_the_problem(b):
+    problem = Problem(S, b, 1.0)
+    before = gcgls(problem, 1.0).objective
+    b *= 100
+    assert gcgls(problem, 1.0).objective == before
+
+
+def test_masked_arrays_are_pointed_to_masks(b):
+    with pytest.raises(TypeError, match=r"measure=Mask\(~b.mask\)"):
+        Problem(S, np.ma.masked_less(b, 0), 1.0)
+
+
+def test_complex_offset_with_real_data(rng):
+    structure = Indexed([[0, 1], [1, 0]], offset=[[0, 1j], [0, 0]])
+    with pytest.raises(ValueError, match="offset is complex"):
+        Problem(structure, rng.standard_normal(2), 1.0)
+
+
+class TestOwnStructures:
+    def make(self, index, signal_shape):
+        class Own(Structure):
+            shape = (2, 2)
+
+            def index(self):
+                return np.array(index)
+
+        own = Own()
+        own.signal_shape = signal_shape
+        return own
+
+    def test_entry_that_stands_nowhere(self):
+        with pytest.raises(ValueError, match=r"1 entries of the signal of Own \(2 x 2\)"):
+            Problem(self.make([[0, 1], [1, 0]], (3,)), np.ones(3), 1.0)
+
+    @pytest.mark.parametrize("index", [[[0, 5], [1, 0]], [[0, -2], [1, 0]], [[0, 1]]])
+    def test_bad_index_map(self, index):
+        with pytest.raises(ValueError, match="entries from -1 to 1"):
+            Problem(self.make(index, (2,)), np.ones(2), 1.0)
+
+    def test_equal_only_to_itself(self):
+        one, other = (self.make([[0, 1], [1, 0]], (2,)) for _ in range(2))
+        assert one == one
+        assert one != other
+
+
 def test_mu_max_does_not_depend_on_mu(b):
     assert mu_max(Problem(S, b, 0.1)) == mu_max(Problem(S, b, 10.0))
 
@@ -227,8 +358,6 @@ def test_mu_max_does_not_depend_on_mu(b):
 def test_affine_loss_is_that_of_the_signal(rng):
     """The offset shifts the data inside the objective, not what the user sees."""
     y = rng.standard_normal(3)
-    from structrank import LowRank
-
     X = LowRank(AFFINE.to_dense(y), np.eye(4))
     b = rng.standard_normal(3)
     objective = Penalized(Problem(AFFINE, b, 1.0), 1.0)

@@ -45,10 +45,22 @@ class TestCriteria:
         assert len(result.history) == 8
 
     def test_gap(self):
-        states = (make_state(2.0**-k, gap=10.0**-k, size=k) for k in itertools.count())
-        result = run(states, PROBLEM, stop=Stop(gap=1e-3))
+        gaps = (10.0**-k for k in itertools.count(1))
+        states = (make_state(1 / (1 - g), gap=g, size=1 / g) for g in gaps)  # the optimum is 1
+        result = run(states, PROBLEM, stop=Stop(rtol=None, gap=1.5e-3))
         assert result.status is Status.GAP
         assert result.gap == pytest.approx(1e-3)
+
+    def test_gap_is_that_of_the_best_iterate_and_the_best_bound(self):
+        states = iter([make_state(2.0, gap=0.5), make_state(3.0, gap=0.4, size=2.0)])
+        result = run(states, PROBLEM, stop=Stop(gap=0.11))
+        assert result.status is Status.GAP
+        assert result.objective == 2.0
+        assert result.gap == pytest.approx(1 - 1.8 / 2.0)
+
+    def test_numbers_out_of_range_are_announced(self):
+        with pytest.raises(FloatingPointError, match="scale b"):
+            run(iter([make_state(np.inf)]), PROBLEM)
 
     def test_small_step(self):
         states = (make_state(2.0**-k, size=1 + 10.0**-k) for k in itertools.count())
@@ -65,7 +77,7 @@ class TestCriteria:
 
     def test_max_time(self):
         with pytest.warns(ConvergenceWarning):
-            result = run(falling(), PROBLEM, stop=Stop(max_iter=10**6, max_time=0.05))
+            result = run(falling(), PROBLEM, stop=Stop(10**6, rtol=None, max_time=0.05))
         assert result.status is Status.MAX_TIME
         assert result.history.time[-1] >= 0.05
 

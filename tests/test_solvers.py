@@ -90,6 +90,9 @@ CASES = [
     ("circulant", "complex128"),
     ("indexed", "float64"),
     ("affine", "float64"),
+    ("hessenberg", "float64"),
+    ("hankel-2d-block", "float64"),
+    ("toeplitz-2d", "complex128"),
 ]
 
 
@@ -320,6 +323,29 @@ class TestSolutions:
         assert result.y.dtype == there.b.dtype
         assert result.X.U.dtype == there.b.dtype
         assert np.all(np.isfinite(to_numpy(result.y)))
+
+    @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+    @pytest.mark.parametrize("solver", [gcg, gcgls])
+    def test_single_precision_at_any_scale(self, solver, scale):
+        rng = np.random.default_rng(0)
+        S = Hankel(128, window=64)
+        seen = rng.random(128) < 0.6
+        b = scale * (np.cos(0.4 * np.arange(128)) + 0.1 * rng.standard_normal(128))
+        gaps, objectives = [], []
+        for dtype in ("float32", "float64"):
+            problem = Problem(S, b.astype(dtype), 0.5 * scale, Weighted("lifted", seen))
+            stop = Stop(60, xtol=None, rtol=None, gap=2e-2 if solver is gcgls else 0.6)
+            result = solver(problem, 1.0, stop=stop)
+            assert result.status is Status.GAP
+            gaps.append(result.gap)
+            objectives.append(result.objective / scale**2)
+        assert objectives[0] == pytest.approx(objectives[1], rel=2e-2 if solver is gcgls else 0.3)
+
+    def test_reported_gap_keeps_what_was_asked_for(self, rng):
+        problem = modes_problem(Hankel(41, window=20), rng)
+        for gap in (0.5, 0.3, 0.2):
+            stop = Stop(2000, xtol=None, rtol=None, gap=gap)
+            assert gcg(problem, 1.0, step="paper", stop=stop).gap <= gap
 
     def test_single_precision_reaches_the_double_precision_optimum(self, rng):
         problem = modes_problem(Hankel(101, window=50), rng)

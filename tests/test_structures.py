@@ -126,6 +126,22 @@ def test_linear_operator(structure, rng, dtype):
     np.testing.assert_allclose(operator @ v, dense(structure, y) @ v, atol=1e-12)
 
 
+def test_linear_operator_promotes_what_it_is_applied_to(rng):
+    S = Hankel(9, window=4)
+    y, v = rng.standard_normal(9), random_array(rng, 6, "complex128")
+    operator = S.linear_operator(y)
+    np.testing.assert_allclose(operator @ v, dense(S, y) @ v, atol=1e-12)
+    np.testing.assert_allclose(operator @ np.eye(6, dtype=int), dense(S, y), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [11, 14, 16])
+def test_lengths_that_cannot_be_split(rng, n, monkeypatch):
+    """Long transforms need two factors of similar size; others take the usual way."""
+    monkeypatch.setattr("structrank._array.LONG", 8)
+    y, v = rng.standard_normal(n), rng.standard_normal(n)
+    np.testing.assert_allclose(Circulant(n).matmul(y, v), dense(Circulant(n), y) @ v, atol=1e-12)
+
+
 def test_mixed_real_and_complex_arguments(rng):
     S = Hankel(9, window=4)
     y, V = rng.standard_normal(9), random_array(rng, (6, 2), "complex128")
@@ -142,6 +158,23 @@ class TestAffine:
         assert_close(AFFINE.matmul(y, V), Q @ V)
         assert_close(AFFINE.rmatmul(y, U), Q.T @ U)
         assert_close(AFFINE.adjoint(U, V), dense_adjoint(AFFINE, U @ V.T))
+
+    def test_complex_offset_of_a_real_signal(self, rng):
+        S = Indexed([[0, 1], [1, 0]], offset=[[0, 1j], [0, 0]])
+        y, V = rng.standard_normal(2), rng.standard_normal((2, 2))
+        np.testing.assert_allclose(S.to_dense(y), dense(S, y))
+        np.testing.assert_allclose(S.matmul(y, V), dense(S, y) @ V)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    @pytest.mark.parametrize("dtype", DTYPES)
+    def test_contract(self, rng, library, dtype):
+        arrays = [random_array(rng, shape, dtype) for shape in ((3,), (3, 2), (4, 2))]
+        (y, U, V), (y_, U_, V_) = arrays, [to_library(x, library) for x in arrays]
+        Q = dense(AFFINE, y).astype(dtype)
+        assert_close(to_numpy(AFFINE.matmul(y_, V_)), Q @ V)
+        assert_close(to_numpy(AFFINE.rmatmul(y_, U_)), Q.conj().T @ U)
+        assert_close(to_numpy(AFFINE.adjoint(U_, V_)), dense_adjoint(AFFINE, U @ V.conj().T))
+        assert AFFINE.to_dense(y_).dtype == y_.dtype
 
     def test_average_recovers_the_signal(self, rng):
         y = rng.standard_normal(3)
@@ -239,6 +272,8 @@ class TestEquality:
         assert hash(Hankel(9, window=4)) == hash(Hankel((9,), window=(4,)))
         assert Hankel(9, window=4) != Toeplitz(9, window=4)
         assert Indexed([[0, 1]]) != Indexed([[1, 0]])
+        assert Circulant(5) == Circulant(5)
+        assert Circulant(5) != Circulant(6)
 
     @pytest.mark.parametrize(
         "text",

@@ -16,6 +16,7 @@ from .structures import (
     Toeplitz,
     recovery_matrix,
     structure_matrix,
+    unvec,
     vec,
 )
 
@@ -47,5 +48,6 @@ __all__ = [
     "mu_max",
     "recovery_matrix",
     "structure_matrix",
+    "unvec",
     "vec",
 ]

@@ -21,10 +21,13 @@ from array_api_compat import (
 )
 from scipy.linalg import get_blas_funcs
 
-from ._long_fft import LONG, long_fft, long_ifft_of_product
+from ._long_fft import LONG, can_split, long_fft, long_ifft_of_product
 
 Array = Any
 """An array of any library that follows the Python array API standard."""
+
+
+_PIECE = 2**16  # complex numbers that a few of fit into the cache of a core
 
 
 def as_array(x: Any) -> Array:
@@ -38,11 +41,11 @@ def is_complex(x: Array) -> bool:
 
 
 def is_floating(x: Array) -> bool:
-    """Whether `x` has a real or complex floating-point data type."""
-    dtype = x.dtype
-    if isinstance(dtype, np.dtype):
-        return dtype in (np.float32, np.float64, np.complex64, np.complex128)
-    return bool(array_namespace(x).isdtype(dtype, ("real floating", "complex floating")))
+    """Whether `x` is real or complex, in single or double precision."""
+    if isinstance(x.dtype, np.dtype):
+        return x.dtype in (np.float32, np.float64, np.complex64, np.complex128)
+    xp = array_namespace(x)
+    return x.dtype in (xp.float32, xp.float64, xp.complex64, xp.complex128)
 
 
 def real_dtype(x: Array) -> Any:
@@ -75,15 +78,24 @@ def like(values: np.ndarray | Sequence[Any], reference: Array, *, real: bool = F
         dtype = xp.int64
     if is_numpy_namespace(xp):
         return values.astype(dtype, copy=False)
-    return xp.asarray(values, dtype=dtype, device=device(reference))
+    return xp.asarray(np.array(values), dtype=dtype, device=device(reference))
+
+
+def with_precision(values: np.ndarray, reference: Array) -> Array:
+    """Real or complex `values` in the library, device and precision of `reference`."""
+    xp = array_namespace(reference)
+    single = real_dtype(reference) == xp.float32
+    kinds = (np.complex64, np.complex128) if values.dtype.kind == "c" else (np.float32, np.float64)
+    values = values.astype(kinds[0 if single else 1], copy=False)
+    return values if is_numpy_namespace(xp) else xp.asarray(values, device=device(reference))
 
 
 def to_numpy(x: Array) -> np.ndarray:
     """`x` as a NumPy array on the host."""
     if isinstance(x, np.ndarray):
         return x
-    if hasattr(x, "detach"):  # torch
-        x = x.detach().cpu()
+    if hasattr(x, "resolve_conj"):  # torch
+        x = x.detach().resolve_conj().resolve_neg().cpu()
     elif hasattr(x, "get"):  # cupy
         return np.asarray(x.get())
     return np.asarray(np.from_dlpack(x) if hasattr(x, "__dlpack__") else x)
@@ -159,7 +171,7 @@ def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> 
 
 
 def _is_long(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> bool:
-    return len(axes) == 1 and axes[0] == x.ndim - 1 and lengths[0] >= LONG
+    return len(axes) == 1 and axes[0] == x.ndim - 1 and lengths[0] >= LONG and can_split(lengths[0])
 
 
 def fft_length(size: int) -> int:
@@ -168,13 +180,21 @@ def fft_length(size: int) -> int:
 
 
 def sum_of_products(left: Array, right: Array) -> Array:
-    """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis, row by row."""
-    total = conj(right[0, ...])
-    total *= left[0, ...]
-    for k in range(1, left.shape[0]):
-        term = conj(right[k, ...])
-        term *= left[k, ...]
-        total += term
+    """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis."""
+    if not is_numpy_array(left):
+        return array_namespace(left).sum(left * conj(right), axis=0)
+    total = np.empty(left.shape[1:], dtype=left.dtype)
+    flat, rows = total.reshape(-1), (left.reshape(len(left), -1), right.reshape(len(right), -1))
+    for start in range(0, flat.size, _PIECE):  # in pieces that stay in the cache
+        part = flat[start : start + _PIECE]
+        l, r = (x[:, start : start + _PIECE] for x in rows)
+        np.conj(r[0], out=part)
+        part *= l[0]
+        term = np.empty_like(part)
+        for k in range(1, len(l)):
+            np.conj(r[k], out=term)
+            term *= l[k]
+            part += term
     return total
 
 
@@ -209,10 +229,20 @@ def _columns_contiguous(*arrays: np.ndarray) -> bool:
     return all(x.flags.f_contiguous for x in arrays)
 
 
+def _rank_update(A: np.ndarray) -> np.ndarray:
+    """Upper triangle of `A^H A`."""
+    name, trans = ("herk", 2) if is_complex(A) else ("syrk", 1)
+    return get_blas_funcs(name, (A,))(1.0, A, trans=trans)
+
+
 def gram(A: Array, B: Array) -> np.ndarray:
     """The small matrix `A^H B`, on the host in double precision."""
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
-        product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy of A
+        if A is B:  # one triangle is enough
+            upper = _rank_update(A)
+            product = upper + np.triu(upper, 1).conj().T
+        else:
+            product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy
     else:
         product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)

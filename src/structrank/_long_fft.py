@@ -98,11 +98,17 @@ def _for_each(task: Callable[[int], None], items: Iterable[int]) -> None:
             list(pool.map(task, items))
 
 
+def can_split(length: int) -> bool:
+    """Whether the length has two factors of similar size."""
+    n1, n2 = _factors(length)
+    return n1 >= 3 and n2 <= 64 * n1
+
+
 @lru_cache
 def _factors(length: int) -> tuple[int, int]:
-    """The divisor n1 of the length nearest to its square root, and length / n1."""
-    divisors = [d for d in range(3, int(length**0.5) + 1) if length % d == 0]
-    return divisors[-1], length // divisors[-1]
+    """The divisor n1 of the length nearest below its square root, and length / n1."""
+    n1 = max(d for d in range(1, int(length**0.5) + 1) if length % d == 0)
+    return n1, length // n1
 
 
 @lru_cache(maxsize=4)

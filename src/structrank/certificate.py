@@ -41,7 +41,7 @@ def penalized_gap(
     phi = smooth + mu * nuclear_norm
     by_convexity = phi - (slope + mu * nuclear_norm + phi / mu * max(0.0, sigma - mu))
     alignment = 2 * smooth - slope  # <d, rho>
-    scale = alignment / (2 * smooth) if smooth > 0 else 1.0
-    scale = min(max(scale, 0.0), mu / sigma if sigma > mu else 1.0)
+    scale = max(alignment / (2 * smooth), 0.0) if smooth > 0 else 1.0
+    scale = min(scale, mu / sigma) if sigma > 0 else scale
     by_duality = scale * alignment - scale**2 * smooth
     return max(phi - max(by_convexity, by_duality, 0.0), 0.0)

@@ -81,6 +81,8 @@ class LowRank:
 
     def scaled(self, factor: float) -> LowRank:
         """`factor` times the matrix, for a factor of at least zero."""
+        if not factor >= 0:
+            raise ValueError(f"factor is {factor}, but at least zero is expected")
         root = float(np.sqrt(factor))
         return LowRank(root * self.U, root * self.V)
 
@@ -105,8 +107,8 @@ class LowRank:
 
     def distance(self, other: LowRank) -> float:
         """Frobenius norm of the difference."""
-        squared = self.norm_squared() - 2 * self.inner(other) + other.norm_squared()
-        return float(np.sqrt(max(squared, 0.0)))
+        difference = self.appended(LowRank(-other.U, other.V))
+        return float(np.linalg.norm(difference.singular_values())) if difference.rank else 0.0
 
     def singular_values(self) -> np.ndarray:
         """All singular values that can be other than zero, largest first."""

@@ -7,9 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_array_api_obj
 
-from ._array import Array, as_array, epsilon, inner, is_complex, like, to_numpy
+from ._array import (
+    Array,
+    as_array,
+    epsilon,
+    inner,
+    is_complex,
+    is_floating,
+    like,
+    to_numpy,
+    with_precision,
+)
 from .structures import Structure
 
 
@@ -161,10 +171,10 @@ class Operator(Measure):
         self._forward, self._adjoint = forward, adjoint
 
     def forward(self, y: Array) -> Array:
-        return self._forward(y)
+        return _copied(self._forward(y))
 
     def adjoint(self, data: Array) -> Array:
-        return self._adjoint(data)
+        return _copied(self._adjoint(data))
 
     def bound(self, structure: Structure, b: Array) -> Operator:
         """The operator, after a check of its shapes and a dot test of its adjoint."""
@@ -188,7 +198,7 @@ class Operator(Measure):
         return self
 
 
-def as_measure(measure: Any, structure: Structure) -> Measure:
+def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
     """The `Measure` that a user's `measure` argument stands for."""
     if measure is None:
         return Everything()
@@ -199,7 +209,7 @@ def as_measure(measure: Any, structure: Structure) -> Measure:
     if isinstance(measure, tuple) and len(measure) == 2 and all(map(callable, measure)):
         return Operator(*measure)
     if hasattr(measure, "matvec") and hasattr(measure, "rmatvec"):
-        return _from_linear_operator(measure, structure)
+        return _from_linear_operator(measure, structure, b)
     raise TypeError(
         f"measure is {type(measure).__name__}, but expected None (everything is seen), Mask, "
         "Weighted, 'lifted', a linear operator with matvec and rmatvec, or a pair of functions "
@@ -207,18 +217,31 @@ def as_measure(measure: Any, structure: Structure) -> Measure:
     )
 
 
-def _from_linear_operator(operator: Any, structure: Structure) -> Operator:
+def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Operator:
     """A SciPy or PyLops operator, which works on flat NumPy vectors."""
-    size = int(np.prod(structure.signal_shape))
-    if operator.shape[1] != size:
+    size, count = int(np.prod(structure.signal_shape)), int(np.prod(b.shape))
+    if tuple(operator.shape) != (count, size):
         raise ValueError(
-            f"the operator has shape {tuple(operator.shape)}, but the signals of {structure!r} "
-            f"have {size} entries: expected (number of data, {size})"
+            f"the operator has shape {tuple(operator.shape)}, but b has {count} entries and the "
+            f"signals of {structure!r} have {size} entries: expected ({count}, {size})"
         )
+
+    def applied(product: Callable[[np.ndarray], np.ndarray], x: Array, shape: tuple) -> Array:
+        result = np.reshape(product(to_numpy(x).reshape(-1)), tuple(shape))
+        return with_precision(result, b)
+
     return Operator(
-        lambda y: operator.matvec(y.reshape(-1)),
-        lambda data: operator.rmatvec(data.reshape(-1)).reshape(structure.signal_shape),
+        lambda y: applied(operator.matvec, y, b.shape),
+        lambda data: applied(operator.rmatvec, data, structure.signal_shape),
     )
+
+
+def _copied(result: Any) -> Array:
+    """An operator's result in memory of its own: operators may reuse theirs."""
+    if not is_array_api_obj(result) or not is_floating(result):
+        kind = getattr(result, "dtype", type(result).__name__)
+        raise TypeError(f"the operator returned {kind}, but a floating-point array is expected")
+    return array_namespace(result).asarray(result, copy=True)
 
 
 def _random_like(x: Array, rng: np.random.Generator) -> Array:

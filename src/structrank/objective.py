@@ -30,6 +30,7 @@ class Point:
     right: Array  # transformed V
     total: Array  # Q*(X), the sum over all copies
     y: Array  # C X, the mean over all copies
+    data: Array  # A y
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
@@ -98,9 +99,10 @@ class Penalized:
         left, right = S._transform_left(X.U), S._transform_right(X.V)
         total = S._adjoint((left, right))
         y = total * self.inverse_multiplicity
-        residual = self.problem.measure.forward(y) - self.target
+        data = self.problem.measure.forward(y) + 0.0  # memory of its own
+        residual = data - self.target
         grams = gram(X.U, X.U), gram(X.V, X.V)
-        point = Point(X.U, X.V, left, right, total, y, residual, *grams)
+        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams)
         point.loss = inner(residual, residual) / 2
         point.violation = self.penalty.value(point)
         return point
@@ -123,13 +125,11 @@ class Penalized:
 
     def curvature(self, point: Point) -> float:
         """Second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
-        data = point.residual + self.target
-        return inner(data, data) + self.lam * self.penalty.quadratic(point)
+        return inner(point.data, point.data) + self.lam * self.penalty.quadratic(point)
 
     def slope_at_zero(self, point: Point) -> float:
         """`<grad f(0), X>`; f is quadratic, so `<grad f(X), X>` is this plus the curvature."""
-        data = point.residual + self.target
-        return self.lam * self.penalty.linear(point) - inner(self.target, data)
+        return self.lam * self.penalty.linear(point) - inner(self.target, point.data)
 
     # -- gradients ----------------------------------------------------------------------
 
@@ -235,6 +235,7 @@ class Line:
             add_scaled(p.right, t, self.right),
             add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2),
             add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
+            add_scaled(add_scaled(p.data, t, self.data1), t**2, self.data2),
             add_scaled(add_scaled(p.residual, t, self.data1), t**2, self.data2),
             G[0] + t * G[1] + t**2 * G[2],
             H[0] + t * H[1] + t**2 * H[2],
@@ -243,7 +244,7 @@ class Line:
         )
 
 
-def mu_max(problem: Problem, lam: float | None = None) -> float:
+def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projection") -> float:
     """The smallest mu for which the solution of the penalised problem is zero.
 
     It is the top singular value of the gradient at zero, `||Q(A^* b / multiplicity)||_2`.
@@ -253,7 +254,9 @@ def mu_max(problem: Problem, lam: float | None = None) -> float:
     problem : Problem
         Its own mu does not matter.
     lam : float, optional
-        Price of a departure from the structure. Needed for structures with an offset only.
+        Price of a departure from the structure. Matters for structures with an offset only.
+    penalty : {"projection", "difference"}
+        Which departure. Matters for structures with an offset only.
 
     Returns
     -------
@@ -268,7 +271,7 @@ def mu_max(problem: Problem, lam: float | None = None) -> float:
     """
     if lam is None and problem.structure.offset is not None:
         raise ValueError(f"{problem.structure!r} has an offset, so mu_max depends on lam: pass it")
-    objective = Penalized(problem, 1.0 if lam is None else lam)
+    objective = Penalized(problem, 1.0 if lam is None else lam, penalty)
     reference = problem.backprojection
     zero = LowRank.zeros(problem.structure.shape, reference)
     gradient = objective.gradient(objective.at(zero))
@@ -282,7 +285,7 @@ def _penalty(
     if name == "projection":
         return ProjectionPenalty(structure, reference)
     if name == "difference":
-        if structure.differences() is not None:
+        if structure.differences() is not None and structure.offset is None:
             return ShiftedDifferencePenalty(structure, reference)
         return SparseDifferencePenalty(structure, reference)
     raise ValueError(f"penalty is {name!r}, but 'projection' or 'difference' is expected")

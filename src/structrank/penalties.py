@@ -18,7 +18,7 @@ from array_api_extra import at
 from ._array import Array, add_rotated, conj, inner, like
 from .lowrank import LowRank
 from .quartic import gram_line, products, square, trace_product
-from .structures import Structure, structure_matrix, vec
+from .structures import Structure, structure_matrix, unvec, vec
 from .structures.base import Slices
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ProjectionPenalty:
     def value(self, point: Point) -> float:
         """`||B (X - Q0)||^2`."""
         constant = 0.0 if self.offset is None else inner(self.offset, self.offset)
-        return self.quadratic(point) + 2 * self.linear(point) + constant
+        return max(self.quadratic(point) + 2 * self.linear(point) + constant, 0.0)
 
     def remainder(self, point: Point) -> Remainder:
         """R = X - Q0, to be applied to thin matrices."""
@@ -181,7 +181,7 @@ class SparseDifferencePenalty:
     def remainder(self, point: Point) -> Remainder:
         """R = B^T B (X - Q0), to be applied to thin matrices."""
         R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
-        return _Dense(R.reshape(self.structure.shape, order="F").astype(point.U.dtype))
+        return _Dense(unvec(self.structure, R).astype(point.U.dtype))
 
     def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
         """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 
-from ._array import Array, as_array, is_floating, to_numpy
+from ._array import Array, as_array, is_complex, is_floating, to_numpy
 from .measure import Everything, Weighted, as_measure
 from .structures import Structure
 
@@ -53,13 +55,17 @@ class Problem:
                 f"structure is {type(self.structure).__name__}, but a Structure such as "
                 "Hankel(100, window=50) is expected"
             )
+        if isinstance(self.b, np.ma.MaskedArray):
+            raise TypeError("b is a masked array: pass b.data and measure=Mask(~b.mask) instead")
         b = as_array(self.b)
         if not is_floating(b):
             raise TypeError(
                 f"b has dtype {b.dtype}, but a real or complex floating dtype of single or "
                 "double precision is expected: convert it first, for example with astype(float)"
             )
-        measure = as_measure(self.measure, self.structure).bound(self.structure, b)
+        b = array_namespace(b).asarray(b, copy=True)  # later changes are not ours
+        check_multiplicity(self.structure)
+        measure = as_measure(self.measure, self.structure, b).bound(self.structure, b)
         object.__setattr__(self, "mu", positive(self.mu, "mu"))
         object.__setattr__(self, "b", b)
         object.__setattr__(self, "measure", measure)
@@ -68,6 +74,11 @@ class Problem:
             raise ValueError(
                 "b holds NaN or inf where it is seen, but finite numbers are expected"
                 + (hint if isinstance(measure, Everything) else "")
+            )
+        offset = self.structure.offset
+        if offset is not None and np.iscomplexobj(offset) and not is_complex(self.backprojection):
+            raise ValueError(
+                "the structure's offset is complex, but the signal is real: make b complex"
             )
 
     @cached_property
@@ -92,12 +103,19 @@ class Problem:
         return f"Problem({self.structure!r}, {what}, mu={self.mu:g})"
 
 
+def check_multiplicity(structure: Structure) -> None:
+    """An error unless every entry of the signal stands in the matrix."""
+    unused = int(np.count_nonzero(structure.multiplicity < 1))
+    if unused:
+        raise ValueError(
+            f"{unused} entries of the signal of {structure!r} stand nowhere in its matrix; "
+            "every entry is expected to occur"
+        )
+
+
 def positive(value: Any, name: str) -> float:
     """`value` as a float, or an error unless it is finite and above zero."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not (np.isfinite(number) and number > 0):
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} is {value!r}, but a finite number above zero is expected")
-    return number
+    return float(value)

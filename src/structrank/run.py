@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from html import escape
 from typing import Any
@@ -98,7 +98,7 @@ class Stop:
             raise ValueError(f"max_iter is {self.max_iter}, but at least 1 is expected")
         for name in ("xtol", "rtol", "gap", "max_time"):
             if getattr(self, name) is not None:
-                positive(getattr(self, name), name)
+                object.__setattr__(self, name, positive(getattr(self, name), name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class Result:
     rank : int
     objective : float
     gap : float
-        Certified gap: the objective is at most this share above the optimum.
+        Certified gap: the optimum is at least `(1 - gap)` times the objective.
     status : Status
         Why the solver stopped.
     message : str
@@ -270,23 +270,33 @@ def run(
         With the best iterate, also after Ctrl-C.
     """
     stop = Stop() if stop is None else stop
+    if not isinstance(stop, Stop):
+        raise TypeError(f"stop is {type(stop).__name__}, but a Stop is expected")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback is {type(callback).__name__}, but a function is expected")
     history = History()
     best: State | None = None
     last: State | None = None
-    elapsed = 0.0
+    elapsed, bound = 0.0, 0.0  # seconds; the best lower bound on the optimum
     with tqdm(total=stop.max_iter, desc=label, disable=not progress) as bar:
         try:
             while True:
                 began = time.perf_counter()
                 state = next(states)
                 elapsed += time.perf_counter() - began
-                history.append(elapsed, state)
+                if not np.isfinite(state.objective):
+                    raise FloatingPointError(
+                        f"the objective is {state.objective}: the numbers leave the range of "
+                        f"their data type; scale b, for example to a largest value of 1"
+                    )
+                bound = max(bound, state.objective * (1 - state.gap))
+                history.append(elapsed, replace(state, gap=_relative(state, bound)))
                 if best is None or state.objective <= best.objective:
                     best = state
                 if last is not None:
                     bar.update()
                 bar.set_postfix(objective=f"{state.objective:.4g}", rank=state.rank, refresh=False)
-                status = _status(stop, history, last, state)
+                status = _status(stop, history, last, state, _relative(best, bound))
                 if callback is not None and callback(state) and status is None:
                     status = Status.CALLBACK
                 if status is not None:
@@ -303,7 +313,7 @@ def run(
         best.X,
         best.rank,
         best.objective,
-        best.gap,
+        _relative(best, bound),
         status,
         _message(status),
         history,
@@ -311,15 +321,22 @@ def run(
     )
 
 
-def _status(stop: Stop, history: History, last: State | None, state: State) -> Status | None:
+def _relative(state: State, bound: float) -> float:
+    """Gap between an objective and a lower bound on the optimum, relative to the former."""
+    return max(1 - bound / state.objective, 0.0) if state.objective > 0 else 0.0
+
+
+def _status(
+    stop: Stop, history: History, last: State | None, state: State, gap: float
+) -> Status | None:
     """The first criterion that holds, if any does."""
-    if stop.gap is not None and state.gap <= stop.gap:
+    if stop.gap is not None and gap <= stop.gap:
         return Status.GAP
     if last is not None:
-        if stop.xtol is not None and state.X.distance(last.X) < stop.xtol:
+        if stop.xtol is not None and state.X.distance(last.X) <= stop.xtol:
             return Status.SMALL_STEP
         change = abs(state.objective - last.objective)
-        if stop.rtol is not None and change < stop.rtol * min(state.objective, last.objective):
+        if stop.rtol is not None and change <= stop.rtol * min(state.objective, last.objective):
             return Status.SMALL_CHANGE
     if stop.max_time is not None and history.time[-1] >= stop.max_time:
         return Status.MAX_TIME

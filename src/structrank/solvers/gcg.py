@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 from array_api_compat import array_namespace
 
-from .._array import Array, epsilon, inner, rotate
+from .._array import Array, epsilon, inner, is_complex, rotate, to_numpy
 from ..certificate import penalized_gap
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
@@ -19,6 +19,7 @@ from ..lowrank import LowRank
 from ..objective import Penalized, Point
 from ..problem import Problem
 from ..run import Callback, Result, State, Stop, run
+from ..structures.base import positive_int
 
 
 def gcg(
@@ -53,7 +54,8 @@ def gcg(
     pairs : int
         Number of singular pairs a step. The paper takes one.
     start : LowRank, optional
-        Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
+        Default zero; the paper's is
+        `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
         Default the paper's rule.
     callback : callable, optional
@@ -74,7 +76,7 @@ def gcg(
     >>> result.status.converged
     True
     """
-    objective = Penalized(problem, lam, penalty)
+    objective = _objective(problem, lam, penalty)
     states = algorithm_1(objective, start, step=step, pairs=pairs, stop=stop)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
@@ -118,7 +120,8 @@ def gcgls(
         A local search ends once a step lowers psi by at most this share of it. Default:
         as little as it takes to gain a digit on the certified gap.
     start : LowRank, optional
-        Default zero; the paper's is `LowRank.ones(problem.structure.shape, problem.b)`.
+        Default zero; the paper's is
+        `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
         Default the paper's rule.
     callback : callable, optional
@@ -138,7 +141,7 @@ def gcgls(
     >>> gcgls(problem, lam=1.0).rank
     1
     """
-    objective = Penalized(problem, lam, penalty)
+    objective = _objective(problem, lam, penalty)
     states = algorithm_1(
         objective,
         start,
@@ -149,6 +152,12 @@ def gcgls(
         stop=stop,
     )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
+
+
+def _objective(problem: Problem, lam: float, penalty: str) -> Penalized:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    return Penalized(problem, lam, penalty)
 
 
 def algorithm_1(
@@ -164,10 +173,25 @@ def algorithm_1(
     """The iterates of Algorithm 1, as the paper prints it, the start first."""
     if step not in ("joint", "paper"):
         raise ValueError(f"step is {step!r}, but 'joint' or 'paper' is expected")
-    if pairs < 1:
-        raise ValueError(f"pairs is {pairs}, but at least 1 is expected")
+    pairs = positive_int(pairs, "pairs")
+    if search_steps != 0:
+        search_steps = positive_int(search_steps, "search_steps")
+    if search_tolerance is not None and not (search_tolerance >= 0):
+        raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")
+    return _iterates(objective, start, step, pairs, search_steps, search_tolerance, stop)
+
+
+def _iterates(
+    objective: Penalized,
+    start: LowRank | None,
+    step: str,
+    pairs: int,
+    search_steps: int,
+    search_tolerance: float | None,
+    stop: Stop | None,
+) -> Iterator[State]:
     reference = objective.problem.backprojection
-    prune = 10 * epsilon(reference) ** 0.5
+    prune = max(1e-7, 10 * epsilon(reference))  # what is dropped enters phi squared
     X = _checked_start(start, objective).balanced(prune)  # line 1
     accuracy, top = _Accuracy(stop), None
     for k in count(1):  # line 2
@@ -177,6 +201,11 @@ def algorithm_1(
             max(pairs, _RECYCLED), guess, tolerance=accuracy.singular_value
         )
         state = _state(objective, X, point, top)
+        if stop is not None and stop.gap is not None and state.gap <= stop.gap:
+            # Lanczos may have settled on a lower pair: look once more, from noise alone.
+            cold = random_vector(X.shape[1], reference, seed=-k % 2**32)
+            again = objective.gradient(point).top(1, cold, tolerance=accuracy.finest / 3)
+            state = _state(objective, X, point, max(top, again, key=lambda t: t.upper))
         accuracy.saw(state.gap)
         yield state
 
@@ -309,5 +338,14 @@ def _checked_start(start: LowRank | None, objective: Penalized) -> LowRank:
         raise TypeError(f"start is {type(start).__name__}, but a LowRank is expected")
     if start.shape != shape:
         raise ValueError(f"start has shape {start.shape}, but {objective.structure!r} has {shape}")
+    if type(start.U) is not type(reference):
+        raise TypeError(
+            f"start holds {type(start.U).__name__}, but the problem {type(reference).__name__}: "
+            "they have to be of one array library"
+        )
+    if is_complex(start.U) and not is_complex(reference):
+        raise TypeError("start is complex, but the signal is real")
+    if not all(np.all(np.isfinite(to_numpy(F))) for F in (start.U, start.V)):
+        raise ValueError("start holds NaN or inf, but finite factors are expected")
     xp = array_namespace(start.U, reference)
     return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))

@@ -5,7 +5,7 @@ from .circulant import Circulant
 from .hankel import Hankel
 from .hessenberg import Hessenberg
 from .indexed import Indexed
-from .sparse import recovery_matrix, structure_matrix, vec
+from .sparse import recovery_matrix, structure_matrix, unvec, vec
 from .sylvester import Sylvester
 from .toeplitz import Toeplitz
 
@@ -19,5 +19,6 @@ __all__ = [
     "Toeplitz",
     "recovery_matrix",
     "structure_matrix",
+    "unvec",
     "vec",
 ]

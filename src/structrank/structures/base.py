@@ -67,9 +67,13 @@ class Structure(ABC):
     @cached_property
     def multiplicity(self) -> np.ndarray:
         """How often each entry of `y` stands in the matrix; `Q* Q = diag(multiplicity)`."""
-        index = self.index()
-        counts = np.bincount(index[index >= 0], minlength=int(np.prod(self.signal_shape)))
-        return counts.reshape(self.signal_shape)
+        index, size = self.index(), int(np.prod(self.signal_shape))
+        if index.shape != self.shape or index.min() < -1 or index.max() >= size:
+            raise ValueError(
+                f"index() of {self!r} has shape {index.shape} and entries from {index.min()} to "
+                f"{index.max()}, but expected {self.shape} and entries from -1 to {size - 1}"
+            )
+        return np.bincount(index[index >= 0], minlength=size).reshape(self.signal_shape)
 
     def differences(self) -> Differences | None:
         """The equalities between neighbouring copies as boxes, where they have that form."""
@@ -200,13 +204,17 @@ class Structure(ABC):
     def linear_operator(self, y: Array) -> LinearOperator:
         """`Q(y)` as a SciPy `LinearOperator` (NumPy arrays only), never formed."""
         y = to_numpy(as_array(y))
+
+        def promoted(x: np.ndarray) -> np.ndarray:
+            return x.astype(np.result_type(x.dtype, y.dtype))
+
         return LinearOperator(
             shape=self.shape,
             dtype=y.dtype,
-            matvec=lambda v: self.matmul(y, v.reshape(-1).astype(y.dtype)),
-            rmatvec=lambda u: self.rmatmul(y, u.reshape(-1).astype(y.dtype)),
-            matmat=lambda V: self.matmul(y, V),
-            rmatmat=lambda U: self.rmatmul(y, U),
+            matvec=lambda v: self.matmul(y, promoted(v.reshape(-1))),
+            rmatvec=lambda u: self.rmatmul(y, promoted(u.reshape(-1))),
+            matmat=lambda V: self.matmul(y, promoted(V)),
+            rmatmat=lambda U: self.rmatmul(y, promoted(U)),
         )
 
     # -- the slow truth: gathers through the index map -----------------------------------
@@ -284,13 +292,18 @@ class Structure(ABC):
                 )
         xp = array_namespace(*(x for _, x in arrays))
         dtype = xp.result_type(*(x.dtype for _, x in arrays))
+        if self.offset is not None and np.iscomplexobj(self.offset):
+            dtype = xp.result_type(dtype, xp.complex64)
         return [xp.astype(x, dtype, copy=False) for _, x in arrays]
 
     # -- values -------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} ({self.shape[0]} x {self.shape[1]})"
+
     def _key(self) -> tuple:
         """What tells two structures of one class apart."""
-        return (self.signal_shape, self.shape)
+        return (id(self),)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and other._key() == self._key()
@@ -312,9 +325,9 @@ def positive_int(value: object, name: str) -> int:
 
 def positive_ints(values: object, name: str) -> tuple[int, ...]:
     """`values`, an integer or a sequence of them, as a tuple of positive Python ints."""
-    if isinstance(values, (int, np.integer)) or not hasattr(values, "__iter__"):
-        return (positive_int(values, name),)
-    result = tuple(positive_int(v, name) for v in values)
+    if np.ndim(values) == 0:  # type: ignore[arg-type]
+        return (positive_int(getattr(values, "item", lambda: values)(), name),)
+    result = tuple(positive_int(v, name) for v in values)  # type: ignore[attr-defined]
     if not result:
         raise ValueError(f"{name} is empty, but at least one positive integer is expected")
     return result

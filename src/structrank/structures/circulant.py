@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from .._array import Array, conj, fft, ifft, sum_of_products
@@ -13,17 +15,19 @@ class Circulant(Structure):
 
     Parameters
     ----------
-    n : int
-        Length of the signal, 3 or more; the matrix is n x n.
+        n : int
+            Length of the signal, 3 or more; the matrix is n x n.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from structrank import Circulant
-    >>> Circulant(3).to_dense(np.array([1.0, 2.0, 3.0]))
-    array([[1., 3., 2.],
-           [2., 1., 3.],
-           [3., 2., 1.]])
+        >>> from functools import cached_property
+
+    import numpy as np
+        >>> from structrank import Circulant
+        >>> Circulant(3).to_dense(np.array([1.0, 2.0, 3.0]))
+        array([[1., 3., 2.],
+               [2., 1., 3.],
+               [3., 2., 1.]])
     """
 
     def __init__(self, n: int) -> None:
@@ -36,9 +40,16 @@ class Circulant(Structure):
     def __repr__(self) -> str:
         return f"Circulant({self.n})"
 
+    def _key(self) -> tuple:
+        return (self.n,)
+
     def index(self) -> np.ndarray:
         i = np.arange(self.n)
         return (i[:, None] - i) % self.n
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        return np.full(self.n, self.n)
 
     def _transform_signal(self, y: Array) -> Array:
         return fft(y, (self.n,), (0,))

@@ -39,6 +39,31 @@ def vec(structure: Structure, X: np.ndarray) -> np.ndarray:
     return stacked[:, 0] if width == 1 else stacked
 
 
+def unvec(structure: Structure, x: np.ndarray) -> np.ndarray:
+    """The matrix X with `vec(structure, X) = x`.
+
+    Parameters
+    ----------
+    structure : Structure
+    x : ndarray, shape (MN,) or (MN/n, n)
+
+    Returns
+    -------
+    ndarray, shape (M, N)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, unvec
+    >>> unvec(Hankel(4, window=2), np.array([1, 4, 2, 5, 3, 6]))
+    array([[1, 2, 3],
+           [4, 5, 6]])
+    """
+    rows, columns = structure.block_column().shape
+    blocks = np.reshape(x, (columns, rows, structure.shape[1] // columns))
+    return np.moveaxis(blocks, 0, 1).reshape(structure.shape)
+
+
 def structure_matrix(structure: Structure) -> sp.csr_array:
     """The matrix B with `B vec(X) = 0` exactly when X has the structure (linear part).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -68,6 +69,10 @@ class Sylvester(Structure):
             blocks.append(np.where((power >= 0) & (power <= degree), start + power, -1))
             start += degree + 1
         return np.concatenate(blocks)
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        return np.repeat(self.shifts, [degree + 1 for degree in self.degrees])
 
     # -- products: transformed left factors have shape (polynomials, r, frequencies) ------
 
