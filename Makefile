@@ -5,10 +5,10 @@ BIN := .venv/bin
 
 .PHONY: run test benchmarks clean
 
+# One BLAS thread here and below: on small problems several are slower.
 run: .venv/ready-run
-	$(BIN)/python examples/recover_2d.py
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/recover_2d.py
 
-# One BLAS thread each: two test processes share the machine.
 test: .venv/ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

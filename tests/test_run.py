@@ -198,4 +198,5 @@ class TestViews:
     def test_converged_runs_do_not_warn(self):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            gcgls(Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01), 1.0)
+            result = gcgls(Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01), 1.0)
+        assert result.status.converged
