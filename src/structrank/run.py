@@ -28,8 +28,8 @@ class Status(Enum):
     GAP = "the certified gap is below stop.gap"
     SMALL_STEP = "the iterate moved by less than stop.xtol"
     SMALL_CHANGE = "the objective changed by less than stop.rtol, relatively"
-    MAX_ITERATIONS = "stop.max_iter iterations were made"
-    MAX_TIME = "stop.max_time has passed"
+    MAX_ITERATIONS = "all stop.max_iter iterations were made"
+    MAX_TIME = "the time stop.max_time has passed"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "the run was interrupted"
 
