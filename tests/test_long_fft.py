@@ -1,4 +1,4 @@
-"""Long FFTs in two passes against SciPy's, and the products that use them."""
+"""Long FFTs, in two passes and in two halves, against SciPy's, and the products that use them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import pytest
 import scipy.fft
 from conftest import DTYPES, random_array
 
-from structrank import Hankel, _array
-from structrank._long_fft import long_fft, long_ifft_of_product
+from structrank import Hankel, _array, _halved_fft, _long_fft
 
 
 def tolerance(dtype):
@@ -24,35 +23,42 @@ def assert_same_values(got, expected, dtype):
     assert np.max(np.min(np.minimum(distance, conjugate), axis=0)) <= scale
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("length", [48, 60, 128, 105])
+CASES = [(_long_fft, length, dtype) for length in (48, 60, 128, 105) for dtype in DTYPES]
+CASES += [(_halved_fft, length, dtype) for length in (48, 90, 128) for dtype in DTYPES[2:]]
+
+
+@pytest.mark.parametrize(("transforms", "length", "dtype"), CASES)
+@pytest.mark.parametrize("filled", [0.3, 0.5, 0.6, 1.0])
 @pytest.mark.parametrize("workers", [1, 2])
 class TestLongTransforms:
-    def test_holds_scipys_spectrum_in_another_order(self, rng, dtype, length, workers):
-        x = random_array(rng, (3, length // 2), dtype)
+    def test_holds_scipys_spectrum_in_another_order(
+        self, rng, transforms, length, dtype, filled, workers
+    ):
+        x = random_array(rng, (3, int(filled * length)), dtype)
         with scipy.fft.set_workers(workers):
-            got = long_fft(x, length)
-            mirrored = long_fft(x, length, mirrored=True)
+            got = transforms.fft(x, length)
+            mirrored = transforms.fft(x, length, mirrored=True)
         assert got.dtype == np.result_type(x.dtype, np.complex64)
         for row, back, signal in zip(got, mirrored, x, strict=True):
             assert_same_values(row, scipy.fft.fft(signal, length), dtype)
             assert_same_values(back, length * scipy.fft.ifft(signal, length), dtype)
 
     @pytest.mark.parametrize("mirrored", [False, True])
-    def test_round_trip(self, rng, dtype, length, workers, mirrored):
-        x = random_array(rng, (3, length // 2), dtype)
+    def test_round_trip(self, rng, transforms, length, dtype, filled, workers, mirrored):
+        x = random_array(rng, (3, int(filled * length)), dtype)
         with scipy.fft.set_workers(workers):
-            spectrum = long_fft(x, length, mirrored=mirrored)
+            spectrum = transforms.fft(x, length, mirrored=mirrored)
             one = np.ones((), dtype=spectrum.dtype)
-            back = long_ifft_of_product(one, spectrum, length, length // 2, mirrored=mirrored)
+            back = transforms.ifft_of_product(one, spectrum, length, x.shape[1], mirrored=mirrored)
         assert back.dtype == x.dtype
         assert np.max(np.abs(back - x)) <= tolerance(dtype) * np.max(np.abs(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("window", [30, 45, 80])
-def test_hankel_products_with_long_transforms(rng, dtype, window, monkeypatch):
-    monkeypatch.setattr(_array, "LONG", 16)
+@pytest.mark.parametrize("threshold", ["LONG", "HALVED"])
+def test_hankel_products_with_long_transforms(rng, dtype, window, threshold, monkeypatch):
+    monkeypatch.setattr(_array, threshold, 16)
     S = Hankel(100, window=window)
     y = random_array(rng, 100, dtype)
     U, V = (random_array(rng, (n, 3), dtype) for n in S.shape)

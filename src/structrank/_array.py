@@ -8,6 +8,7 @@ BLAS; every other library through its own array API namespace.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ from array_api_compat import (
 )
 from scipy.linalg import get_blas_funcs
 
-from ._long_fft import LONG, can_split, long_fft, long_ifft_of_product
+from . import _halved_fft, _long_fft
 
 Array = Any
 """An array of any library that follows the Python array API standard."""
 
 
+HALVED = 2**17  # from here on two complex FFTs of half the length are faster than one
+LONG = 2**19  # from here on two passes of short FFTs are faster than one
 _PIECE = 2**16  # complex numbers that a few of fit into the cache of a core
 
 
@@ -110,8 +113,9 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
     options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
     module = array_namespace(x).fft
     if is_numpy_array(x):
-        if _is_long(x, lengths, axes):
-            return long_fft(x, lengths[0], mirrored=mirrored)
+        own = _own_transforms(x, lengths, axes, real=not is_complex(x))
+        if own is not None:
+            return own.fft(x, lengths[0], mirrored=mirrored)
         module = scipy.fft
         if is_complex(x):  # pad here, so that the transform can be made in place
             x, options["overwrite_x"] = _zero_padded(x, lengths, axes), True
@@ -133,12 +137,14 @@ def ifft(
     """
     options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
     module = array_namespace(spectrum).fft
+    real = spectrum.shape[axes[-1]] != lengths[-1]
     if is_numpy_array(spectrum):
-        if _is_long(spectrum, lengths, axes):
+        own = _own_transforms(spectrum, lengths, axes, real=real)
+        if own is not None:
             one = np.ones((), dtype=spectrum.dtype)
-            return long_ifft_of_product(one, spectrum, lengths[0], lengths[0], mirrored=mirrored)
+            return own.ifft_of_product(one, spectrum, lengths[0], lengths[0], mirrored=mirrored)
         module, options["overwrite_x"] = scipy.fft, True
-    if spectrum.shape[axes[-1]] != lengths[-1]:
+    if real:
         return module.irfftn(conj(spectrum) if mirrored else spectrum, **options)
     if mirrored:
         return module.fftn(spectrum, norm="forward", **options)
@@ -155,8 +161,10 @@ def ifft_of_product(
 ) -> Array:
     """`ifft(signal * factors)` for a stack of factors, cut to the first `sizes` entries."""
     axes = range(1, len(lengths) + 1)
-    if is_numpy_array(factors) and _is_long(factors, lengths, axes):
-        return long_ifft_of_product(signal, factors, lengths[0], sizes[0], mirrored=mirrored)
+    if is_numpy_array(factors):
+        own = _own_transforms(factors, lengths, axes, real=factors.shape[-1] != lengths[-1])
+        if own is not None:
+            return own.ifft_of_product(signal, factors, lengths[0], sizes[0], mirrored=mirrored)
     product = ifft(signal * factors, lengths, axes, mirrored=mirrored)
     return product[(slice(None), *(slice(0, size) for size in sizes))]
 
@@ -170,8 +178,18 @@ def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> 
     return padded
 
 
-def _is_long(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> bool:
-    return len(axes) == 1 and axes[0] == x.ndim - 1 and lengths[0] >= LONG and can_split(lengths[0])
+def _own_transforms(
+    x: np.ndarray, lengths: Sequence[int], axes: Sequence[int], *, real: bool
+) -> ModuleType | None:
+    """Which of our own transforms to use for `x`, of signals that are real or not, if any."""
+    if len(axes) > 1 or axes[0] != x.ndim - 1:
+        return None
+    length = lengths[0]
+    if length >= LONG and _long_fft.can_split(length):
+        return _long_fft
+    if length >= HALVED and length % 2 == 0 and not real:
+        return _halved_fft
+    return None
 
 
 def fft_length(size: int) -> int:

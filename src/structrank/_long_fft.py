@@ -16,10 +16,8 @@ from functools import lru_cache
 import numpy as np
 import scipy.fft
 
-LONG = 2**19  # from here on two passes are faster than one
 
-
-def long_fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
+def fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
     """Zero-padded DFT of the rows of x; `mirrored` turns the sign of the exponent."""
     n1, n2 = _factors(length)
     real = x.dtype.kind != "c"
@@ -27,7 +25,6 @@ def long_fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarra
     twiddle = _twiddle(n1, n2, np.result_type(x.dtype, np.complex64).char, mirrored)[:kept]
     rows = x.reshape(-1, x.shape[-1])
     spectra = np.empty((rows.shape[0], kept, n2), dtype=twiddle.dtype)
-    transform = _unscaled_ifft if mirrored else scipy.fft.fft
 
     def one_row(k: int) -> None:
         padded = np.empty((n1, n2), dtype=x.dtype) if real else spectra[k]
@@ -38,18 +35,18 @@ def long_fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarra
             columns = scipy.fft.rfft(padded, axis=0)
             columns = np.conj(columns, out=columns) if mirrored else columns
         else:
-            columns = transform(padded, axis=0, overwrite_x=True)
+            columns = dft(padded, axis=0, mirrored=mirrored)
         columns = np.multiply(columns, twiddle, out=spectra[k])
-        _assign(spectra[k], transform(columns, axis=1, overwrite_x=True))
+        assign(spectra[k], dft(columns, axis=1, mirrored=mirrored))
 
-    _for_each(one_row, range(rows.shape[0]))
+    for_each(one_row, range(rows.shape[0]))
     return spectra.reshape(*x.shape[:-1], kept * n2)
 
 
-def long_ifft_of_product(
+def ifft_of_product(
     signal: np.ndarray, factor: np.ndarray, length: int, size: int, *, mirrored: bool = False
 ) -> np.ndarray:
-    """First `size` entries of the inverse of `long_fft` at `signal * factor`, row by row."""
+    """First `size` entries of the inverse of `fft` at `signal * factor`, row by row."""
     n1, n2 = _factors(length)
     kept = factor.shape[-1] // n2
     real = kept != n1
@@ -58,37 +55,43 @@ def long_ifft_of_product(
     rows = factor.reshape(-1, kept, n2)
     signal = signal.reshape(kept, n2) if signal.ndim else signal
     out = np.empty((rows.shape[0], size), dtype=signal.real.dtype if real else dtype)
-    inverse = _scaled_fft if mirrored else scipy.fft.ifft
 
     def one_row(k: int) -> None:
-        columns = inverse(signal * rows[k], axis=1, overwrite_x=True)
+        columns = inverse_dft(signal * rows[k], axis=1, mirrored=mirrored)
         columns *= twiddle
         if real:
             columns = np.conj(columns, out=columns) if mirrored else columns
             columns = scipy.fft.irfft(columns, n1, axis=0, overwrite_x=True)
         else:
-            columns = inverse(columns, axis=0, overwrite_x=True)
+            columns = inverse_dft(columns, axis=0, mirrored=mirrored)
         out[k] = columns.reshape(-1)[:size]
 
-    _for_each(one_row, range(rows.shape[0]))
+    for_each(one_row, range(rows.shape[0]))
     return out.reshape(*factor.shape[:-1], size)
 
 
-def _unscaled_ifft(x: np.ndarray, axis: int, overwrite_x: bool) -> np.ndarray:
-    return scipy.fft.ifft(x, axis=axis, norm="forward", overwrite_x=overwrite_x)
+def dft(x: np.ndarray, *, axis: int, mirrored: bool) -> np.ndarray:
+    """Unscaled DFT with either sign of the exponent. May overwrite x."""
+    if mirrored:
+        return scipy.fft.ifft(x, axis=axis, norm="forward", overwrite_x=True)
+    return scipy.fft.fft(x, axis=axis, overwrite_x=True)
 
 
-def _scaled_fft(x: np.ndarray, axis: int, overwrite_x: bool) -> np.ndarray:
-    return scipy.fft.fft(x, axis=axis, norm="forward", overwrite_x=overwrite_x)
+def inverse_dft(x: np.ndarray, *, axis: int, mirrored: bool) -> np.ndarray:
+    """Inverse of `dft`. May overwrite x."""
+    if mirrored:
+        return scipy.fft.fft(x, axis=axis, norm="forward", overwrite_x=True)
+    return scipy.fft.ifft(x, axis=axis, overwrite_x=True)
 
 
-def _assign(target: np.ndarray, result: np.ndarray) -> None:
+def assign(target: np.ndarray, result: np.ndarray) -> None:
     """Copy, unless the transform was made in place."""
     if not np.may_share_memory(target, result):
         target[...] = result
 
 
-def _for_each(task: Callable[[int], None], items: Iterable[int]) -> None:
+def for_each(task: Callable[[int], None], items: Iterable[int]) -> None:
+    """Run a task for every item, on as many threads as `scipy.fft.set_workers` allows."""
     workers = scipy.fft.get_workers()
     if workers == 1:
         for item in items:
