@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import time
 import warnings
 
 import numpy as np
 import pytest
 
 from structrank import ConvergenceWarning, Hankel, LowRank, Problem, State, Status, Stop, gcgls
-from structrank.run import run
+from structrank.run import Figures, LazyState, run
 
 PROBLEM = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 
@@ -86,6 +87,34 @@ class TestCriteria:
         with pytest.warns(ConvergenceWarning):
             result = run(states, PROBLEM, stop=Stop(max_iter=5, xtol=None, rtol=None))
         assert result.status is Status.MAX_ITERATIONS
+
+    def test_a_solver_may_end_by_itself(self):
+        result = run(iter([make_state(2.0), make_state(1.0, size=9.0)]), PROBLEM)
+        assert result.status is Status.FINISHED
+        assert result.objective == 1.0
+
+    def test_a_solver_without_iterates(self):
+        with pytest.raises(ValueError, match="made no iterate"):
+            run(iter([]), PROBLEM)
+
+
+class TestLazyStates:
+    def test_figures_are_worked_out_once_and_outside_the_clock(self):
+        calls = []
+
+        def figures():
+            calls.append(1)
+            time.sleep(0.05)
+            return Figures(objective=3.0, loss=1.0, violation=0.5, gap=0.25, sigma=2.0)
+
+        state = LazyState(LowRank(np.ones((3, 1)), np.ones((3, 1))), np.zeros(5), figures)
+        result = run(iter([state]), PROBLEM)
+        assert (result.objective, result.gap, result.rank) == (3.0, 0.25, 1)
+        assert result.history.violation == [0.5]
+        assert len(calls) == 1
+        assert result.history.time[0] < 0.05
+        with pytest.raises(AttributeError, match="colour"):
+            _ = state.colour
 
 
 class TestBest:
@@ -186,6 +215,7 @@ class TestViews:
             Status.GAP,
             Status.SMALL_STEP,
             Status.SMALL_CHANGE,
+            Status.FINISHED,
         }
 
     def test_progress_bar_shows_and_can_be_silent(self, capsys):

@@ -40,8 +40,42 @@ def penalized_gap(
     """
     phi = smooth + mu * nuclear_norm
     by_convexity = phi - (slope + mu * nuclear_norm + phi / mu * max(0.0, sigma - mu))
-    alignment = 2 * smooth - slope  # <d, rho>
-    scale = max(alignment / (2 * smooth), 0.0) if smooth > 0 else 1.0
-    scale = min(scale, mu / sigma) if sigma > 0 else scale
-    by_duality = scale * alignment - scale**2 * smooth
+    by_duality = dual_bound(
+        alignment=2 * smooth - slope, norm_squared=2 * smooth, sigma=sigma, mu=mu
+    )
     return max(phi - max(by_convexity, by_duality, 0.0), 0.0)
+
+
+def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float) -> float:
+    """Lower bound on the optimum from a dual pair that has yet to be scaled into feasibility.
+
+    The dual of the original problem (relax) is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>`
+    subject to `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`; Q0 is the structure's offset.
+    A pair that satisfies the equation satisfies the rest after scaling by at most
+    `mu / ||Lambda||_2`, and the best such scale is known.
+
+    Parameters
+    ----------
+    alignment : float
+        `<b, gamma> + <Lambda, Q0>`.
+    norm_squared : float
+        `||gamma||^2`.
+    sigma : float
+        `||Lambda||_2`, or an upper bound of it.
+    mu : float
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    The dual of `1/2 (x - 3)^2 + |x|` is `max 3 g - g^2 / 2` subject to `|g| <= 1`:
+
+    >>> from structrank.certificate import dual_bound
+    >>> dual_bound(alignment=3 * 2.0, norm_squared=2.0**2, sigma=2.0, mu=1.0)
+    2.5
+    """
+    scale = max(alignment / norm_squared, 0.0) if norm_squared > 0 else 1.0
+    scale = min(scale, mu / sigma) if sigma > 0 else scale
+    return scale * alignment - scale**2 / 2 * norm_squared

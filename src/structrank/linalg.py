@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from array_api_extra import at
 
-from ._array import Array, conj, epsilon, inner, is_complex, like
+from ._array import Array, array_namespace, conj, epsilon, inner, is_complex, like
 
 Product = Callable[[Array], Array]
 

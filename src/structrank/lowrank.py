@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from ._array import Array, as_array, conj, gram, is_floating, rotate, to_numpy
+from ._array import Array, array_namespace, as_array, conj, gram, is_floating, rotate, to_numpy
 
 
 @dataclass(frozen=True, eq=False)

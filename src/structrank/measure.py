@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import is_array_api_obj
 
 from ._array import (
     Array,
+    array_namespace,
     as_array,
     epsilon,
     inner,

@@ -8,9 +8,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from ._array import Array, as_array, is_complex, is_floating, to_numpy
+from ._array import Array, array_namespace, as_array, is_complex, is_floating, to_numpy
 from .measure import Everything, Weighted, as_measure
 from .structures import Structure
 

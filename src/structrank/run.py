@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -30,13 +30,14 @@ class Status(Enum):
     SMALL_CHANGE = "the objective changed by less than stop.rtol, relatively"
     MAX_ITERATIONS = "all stop.max_iter iterations were made"
     MAX_TIME = "the time stop.max_time has passed"
+    FINISHED = "the method ran to its own end"
     CALLBACK = "the callback asked to stop"
     INTERRUPTED = "the run was interrupted"
 
     @property
     def converged(self) -> bool:
         """Whether a convergence criterion held."""
-        return self in (Status.GAP, Status.SMALL_STEP, Status.SMALL_CHANGE)
+        return self in _CONVERGED
 
     @property
     def advice(self) -> str:
@@ -44,18 +45,17 @@ class Status(Enum):
         return _ADVICE[self]
 
 
+_CONVERGED = (Status.GAP, Status.SMALL_STEP, Status.SMALL_CHANGE, Status.FINISHED)
+_GO_ON = "start from this result (start=result.X, or result.y where start is a signal)"
 _ADVICE = {
     Status.GAP: "The solution is as good as was asked for.",
     Status.SMALL_STEP: "Look at result.gap: if it is too large, lower stop.xtol or set stop.gap.",
     Status.SMALL_CHANGE: "Look at result.gap: if it is too large, lower stop.rtol or set stop.gap.",
-    Status.MAX_ITERATIONS: (
-        "Raise stop.max_iter, start from this result (start=result.X), or loosen the tolerances."
-    ),
-    Status.MAX_TIME: "Raise stop.max_time, or start from this result (start=result.X).",
-    Status.CALLBACK: "To go on, start from this result (start=result.X).",
-    Status.INTERRUPTED: (
-        "This is the best iterate so far; to go on, start from it (start=result.X)."
-    ),
+    Status.FINISHED: "Look at result.gap for how good the solution is.",
+    Status.MAX_ITERATIONS: f"Raise stop.max_iter, {_GO_ON}, or loosen the tolerances.",
+    Status.MAX_TIME: f"Raise stop.max_time, or {_GO_ON}.",
+    Status.CALLBACK: f"To go on, {_GO_ON}.",
+    Status.INTERRUPTED: f"This is the best iterate so far; to go on, {_GO_ON}.",
 }
 
 
@@ -135,6 +135,32 @@ class State:
         return self.X.rank
 
 
+class Figures(NamedTuple):
+    """What is known about an iterate."""
+
+    objective: float
+    loss: float
+    violation: float
+    gap: float
+    sigma: float
+
+
+class LazyState(State):
+    """A state whose figures are worked out when first looked at, outside the solver's time.
+
+    For methods that do not need their objective or a bound to go on.
+    """
+
+    def __init__(self, X: LowRank, y: Array, figures: Callable[[], Figures]) -> None:
+        self.__dict__.update(X=X, y=y, _figures=figures)
+
+    def __getattr__(self, name: str) -> float:
+        if name not in Figures._fields:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        self.__dict__.update(self._figures()._asdict())
+        return self.__dict__[name]
+
+
 @dataclass(eq=False)
 class History:
     """What happened, one entry an iterate, the start first.
@@ -166,10 +192,11 @@ class History:
     def __len__(self) -> int:
         return len(self.time)
 
-    def append(self, seconds: float, state: State) -> None:
-        """Add one iterate."""
+    def append(self, seconds: float, state: State, gap: float) -> None:
+        """Add one iterate, with the gap to the best bound known by then."""
         self.time.append(seconds)
-        for name in ("objective", "loss", "violation", "rank", "gap", "sigma"):
+        self.gap.append(gap)
+        for name in ("objective", "loss", "violation", "rank", "sigma"):
             getattr(self, name).append(getattr(state, name))
 
     def __repr__(self) -> str:
@@ -249,7 +276,7 @@ def run(
     progress: bool = False,
     label: str = "structrank",
 ) -> Result:
-    """Drive a solver, an endless iterator of states, until a criterion holds.
+    """Drive a solver, an iterator of states, until a criterion holds or it ends.
 
     Parameters
     ----------
@@ -290,7 +317,7 @@ def run(
                         f"their data type; scale b, for example to a largest value of 1"
                     )
                 bound = max(bound, state.objective * (1 - state.gap))
-                history.append(elapsed, replace(state, gap=_relative(state, bound)))
+                history.append(elapsed, state, _relative(state, bound))
                 if best is None or state.objective <= best.objective:
                     best = state
                 if last is not None:
@@ -302,6 +329,10 @@ def run(
                 if status is not None:
                     break
                 last = state
+        except StopIteration:
+            if best is None:
+                raise ValueError(f"{label} made no iterate, but at least one is expected") from None
+            status = Status.FINISHED
         except KeyboardInterrupt:
             if best is None:
                 raise

@@ -1,5 +1,29 @@
-"""Solvers, each an endless generator of states that `structrank.run.run` drives."""
+"""Solvers, each a generator of states that `structrank.run.run` drives.
 
+`gcg` and `gcgls` are the paper's, on thin factors. The others are what it compares with, or names:
+on (relax) `padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point`, on (reform2)
+`apg_svt`, and `weighted_slra` at a fixed rank. They form dense matrices.
+"""
+
+from .apg_svt import apg_svt
+from .dadmm2 import dadmm2
+from .dppa import dppa
+from .factored_admm import factored_admm
 from .gcg import gcg, gcgls
+from .interior_point import interior_point
+from .padmm import padmm
+from .padmm2 import padmm2
+from .weighted_slra import weighted_slra
 
-__all__ = ["gcg", "gcgls"]
+__all__ = [
+    "apg_svt",
+    "dadmm2",
+    "dppa",
+    "factored_admm",
+    "gcg",
+    "gcgls",
+    "interior_point",
+    "padmm",
+    "padmm2",
+    "weighted_slra",
+]

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from .._array import Array, epsilon, inner, is_complex, rotate, to_numpy
+from .._array import Array, array_namespace, epsilon, inner, is_complex, rotate, to_numpy
 from ..certificate import penalized_gap
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 from scipy.sparse.linalg import LinearOperator
 
-from .._array import Array, as_array, conj, is_floating, like, to_numpy
+from .._array import Array, array_namespace, as_array, conj, is_floating, like, to_numpy
 
 Slices = tuple[slice, ...]
 

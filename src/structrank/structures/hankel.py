@@ -7,9 +7,17 @@ from itertools import product
 from math import prod
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from .._array import Array, conj, fft, fft_length, ifft, ifft_of_product, sum_of_products
+from .._array import (
+    Array,
+    array_namespace,
+    conj,
+    fft,
+    fft_length,
+    ifft,
+    ifft_of_product,
+    sum_of_products,
+)
 from .base import Box, Differences, Structure, positive_ints
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from .._array import Array, conj, fft, fft_length, ifft, sum_of_products
+from .._array import Array, array_namespace, conj, fft, fft_length, ifft, sum_of_products
 from .base import Structure, positive_int, positive_ints
 
 

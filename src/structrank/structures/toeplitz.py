@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from .._array import Array
+from .._array import Array, array_namespace
 from .hankel import Hankel
 
 

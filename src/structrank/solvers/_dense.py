@@ -1,0 +1,186 @@
+"""What the methods on dense matrices share: the lifted problem and singular value thresholding."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from array_api_compat import is_numpy_array
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
+
+from .._array import inner
+from ..certificate import dual_bound
+from ..lowrank import LowRank
+from ..measure import Everything, Weighted
+from ..problem import Problem
+from ..run import Figures, LazyState
+
+ACCURATE = 1e-4  # thresholds above this share of the norm: Gram matrices are accurate enough
+SMALL = 100_000  # matrices of up to so many entries are decomposed without Gram matrices
+
+
+class DenseProblem:
+    """A problem whose structured matrix is formed, for methods that decompose it."""
+
+    def __init__(self, problem: Problem) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+        if not is_numpy_array(problem.backprojection):
+            raise TypeError(
+                f"b is {type(problem.b).__name__}, but this method works on NumPy arrays only: "
+                "convert b, or use gcgls"
+            )
+        self.problem, self.structure, self.mu = problem, problem.structure, problem.mu
+        self.forward, self.backward = problem.measure.forward, problem.measure.adjoint
+        self.backprojection = problem.backprojection
+        self.multiplicity = self.structure.multiplicity.astype(self.backprojection.real.dtype)
+
+    # -- the map Q ----------------------------------------------------------------------
+
+    def lift(self, y: np.ndarray) -> np.ndarray:
+        """`Q0 + Q(y)`."""
+        return self.structure.to_dense(y)
+
+    def linear_lift(self, y: np.ndarray) -> np.ndarray:
+        """`Q(y)`."""
+        return self.structure._linear_to_dense(y)
+
+    def adjoint(self, X: np.ndarray) -> np.ndarray:
+        """`Q^*(X)`, the sum over all copies of an entry."""
+        if np.iscomplexobj(X):
+            return (self.adjoint(X.real) + 1j * self.adjoint(X.imag)).astype(X.dtype, copy=False)
+        size = self.multiplicity.size
+        sums = np.bincount(self.structure._gather, weights=X.reshape(-1), minlength=size)
+        return sums[:size].reshape(self.structure.signal_shape).astype(X.dtype, copy=False)
+
+    @cached_property
+    def offset_total(self) -> np.ndarray | float:
+        """`Q^*(Q0)`."""
+        return 0.0 if self.structure.offset is None else self.adjoint(self.structure.offset)
+
+    # -- the map A ----------------------------------------------------------------------
+
+    @cached_property
+    def diagonal(self) -> np.ndarray | None:
+        """The diagonal of `A^* A`, where there is nothing else."""
+        measure = self.problem.measure
+        if isinstance(measure, Everything):
+            return np.ones_like(self.multiplicity)
+        return measure.weights**2 if isinstance(measure, Weighted) else None
+
+    @cached_property
+    def measure_norm(self) -> float:
+        """`||A||^2`, or slightly more."""
+        if self.diagonal is not None:
+            return float(np.max(self.diagonal))
+        size = self.backprojection.size
+        if size == 1:
+            return inner(*[self.forward(np.ones_like(self.backprojection))] * 2)
+        A = self._flat_operator(0.0)
+        top = eigsh(A, k=1, return_eigenvectors=False, v0=np.ones(size, A.dtype), tol=1e-3)
+        return 1.01 * float(top[0])
+
+    def solve(self, beta: float, right: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """Solve `(A^* A + beta Q^* Q) y = right`."""
+        if self.diagonal is not None:
+            return right / (self.diagonal + beta * self.multiplicity)
+        scale = LinearOperator(
+            (right.size, right.size),
+            dtype=right.dtype,
+            matvec=lambda x: x / (self.measure_norm + beta * self.multiplicity.reshape(-1)),
+        )
+        flat = right.reshape(-1)
+        y, _ = cg(self._flat_operator(beta), flat, guess.reshape(-1), rtol=1e-10, M=scale)
+        return y.reshape(right.shape)
+
+    @cached_property
+    def scale(self) -> float:
+        """Price of rank over the size of the lifted data: what a penalty is measured in."""
+        diagonal = self.measure_norm if self.diagonal is None else self.diagonal
+        fit = self.backprojection / np.maximum(diagonal, np.finfo(float).tiny)
+        top = float(singular_values(self.linear_lift(fit))[0])
+        return self.mu / top if top > 0 else 1.0
+
+    def _flat_operator(self, beta: float) -> LinearOperator:
+        shape = self.structure.signal_shape
+
+        def normal(y: np.ndarray) -> np.ndarray:
+            y = y.reshape(shape)
+            return (self.backward(self.forward(y)) + beta * self.multiplicity * y).reshape(-1)
+
+        size = self.backprojection.size
+        return LinearOperator((size, size), matvec=normal, dtype=self.backprojection.dtype)
+
+    # -- iterates -----------------------------------------------------------------------
+
+    def start(self, y: np.ndarray | None) -> np.ndarray:
+        """A checked starting signal, by default zero."""
+        if y is None:
+            return np.zeros_like(self.backprojection)
+        y = np.asarray(y)
+        if y.shape != self.structure.signal_shape:
+            raise ValueError(
+                f"start has shape {y.shape}, but signals of {self.structure!r} have "
+                f"{self.structure.signal_shape}"
+            )
+        if y.dtype.kind not in "fciu" or not np.all(np.isfinite(y)):
+            raise ValueError(
+                "start holds what is no finite number, but a finite signal is expected"
+            )
+        if np.iscomplexobj(y) and not np.iscomplexobj(self.backprojection):
+            raise TypeError("start is complex, but the signal is real")
+        return y.astype(self.backprojection.dtype)
+
+    def state(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> LazyState:
+        """An iterate of a method for (relax), its bound made from the multiplier of `X = Q(y)`."""
+        return LazyState(X, y, lambda: self._figures(y, X, multiplier))
+
+    def _figures(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> Figures:
+        lifted = self.lift(y)
+        gamma = self.problem.data - self.forward(y)
+        loss = inner(gamma, gamma) / 2
+        objective = loss + self.mu * float(np.sum(singular_values(lifted)))
+        mismatch = self.backward(gamma) - self.adjoint(multiplier)
+        Lambda = multiplier + self.linear_lift(mismatch / self.multiplicity)
+        sigma = float(singular_values(Lambda)[0])
+        alignment = inner(self.problem.data, gamma)
+        if self.structure.offset is not None:
+            alignment += inner(Lambda, self.structure.offset.astype(Lambda.dtype))
+        bound = dual_bound(alignment=alignment, norm_squared=2 * loss, sigma=sigma, mu=self.mu)
+        return Figures(
+            objective=objective,
+            loss=loss,
+            violation=float(np.linalg.norm(X.to_dense() - lifted)),
+            gap=1 - max(bound, 0.0) / objective if objective > 0 else 0.0,
+            sigma=sigma,
+        )
+
+
+def threshold_singular_values(Z: np.ndarray, threshold: float) -> LowRank:
+    """Singular value thresholding, the proximal map of the nuclear norm: `U (S - threshold)_+ V^H`.
+
+    Through the smaller Gram matrix where that is accurate enough: of its eigenvalues only those
+    above the squared threshold are decomposed. Else by an SVD.
+    """
+    if Z.shape[0] > Z.shape[1]:
+        X = threshold_singular_values(Z.conj().T, threshold)
+        return LowRank(X.V, X.U)
+    if Z.size <= SMALL or threshold < ACCURATE * np.linalg.norm(Z):
+        U, s, Vh = np.linalg.svd(Z, full_matrices=False)
+        keep = s > threshold
+        return LowRank(U[:, keep] * (s[keep] - threshold), Vh[keep].conj().T)
+    squares, U = scipy.linalg.eigh(
+        Z @ Z.conj().T, driver="evr", subset_by_value=(threshold**2, np.inf), overwrite_a=True
+    )
+    s = np.sqrt(squares)
+    return LowRank(U * ((s - threshold) / s), Z.conj().T @ U)
+
+
+def singular_values(Z: np.ndarray) -> np.ndarray:
+    """All singular values, largest first; of large matrices through the smaller Gram matrix."""
+    if Z.size <= SMALL:
+        return np.linalg.svd(Z, compute_uv=False)
+    if Z.shape[0] > Z.shape[1]:
+        Z = Z.T
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(Z @ Z.conj().T), 0.0))[::-1]

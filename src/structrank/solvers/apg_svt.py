@@ -1,0 +1,156 @@
+"""Accelerated proximal gradient with singular value thresholding for (reform2).
+
+A. Beck and M. Teboulle, "A fast iterative shrinkage-thresholding algorithm for linear inverse
+problems", SIAM J. Imaging Sci. 2 (2009), with the restarts of B. O'Donoghue and E. Candes,
+"Adaptive restart for accelerated gradient schemes", Found. Comput. Math. 15 (2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+import numpy as np
+
+from .._array import inner
+from ..certificate import penalized_gap
+from ..lowrank import LowRank
+from ..problem import Problem, positive
+from ..run import Callback, Figures, LazyState, Result, State, Stop, run
+from ..structures import structure_matrix, unvec, vec
+from ._dense import DenseProblem, singular_values, threshold_singular_values
+
+
+def apg_svt(
+    problem: Problem,
+    lam: float,
+    *,
+    penalty: str = "projection",
+    start: LowRank | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve the penalised problem (reform2) by FISTA on dense matrices.
+
+    `min_X  1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2 + mu ||X||_*`
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    penalty : {"projection", "difference"}
+        Which B: the distance to the structured matrices, or the paper's differences of
+        neighbouring copies.
+    start : LowRank, optional
+        Default zero.
+    stop : Stop, optional
+        Default the paper's rule.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, Stop
+    >>> from structrank.solvers import apg_svt
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> result = apg_svt(problem, 1.0, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
+    >>> result.rank
+    1
+    """
+    smooth = _Smooth(DenseProblem(problem), positive(lam, "lam"), penalty)
+    X = LowRank.zeros(problem.structure.shape, problem.backprojection) if start is None else start
+    if X.shape != problem.structure.shape:
+        raise ValueError(
+            f"start has shape {X.shape}, but {problem.structure!r} has {problem.structure.shape}"
+        )
+    states = _iterates(smooth, X)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="apg_svt")
+
+
+def _iterates(smooth: _Smooth, X: LowRank) -> Iterator[State]:
+    length = 1 / smooth.lipschitz
+    current, momentum = X.to_dense(), 1.0
+    point = current  # where the gradient is taken
+    while True:
+        yield LazyState(X, smooth.signal(current), lambda X=X: smooth.figures(X))  # type: ignore[misc]
+        gradient = smooth.gradient(point)
+        X = threshold_singular_values(point - length * gradient, length * smooth.mu)
+        previous, current = current, X.to_dense()
+        if inner(point - current, current - previous) > 0:  # momentum leads uphill
+            momentum = 1.0
+        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
+        point = current + (momentum - 1) / following * (current - previous)
+        momentum = following
+
+
+class _Smooth:
+    """The smooth part f of (reform2) on dense matrices."""
+
+    def __init__(self, dense: DenseProblem, lam: float, penalty: str) -> None:
+        if penalty not in ("projection", "difference"):
+            raise ValueError(
+                f"penalty is {penalty!r}, but 'projection' or 'difference' is expected"
+            )
+        self.dense, self.lam, self.mu = dense, lam, dense.mu
+        self.B = None if penalty == "projection" else structure_matrix(dense.structure)
+        offset = dense.structure.offset
+        self.offset = 0.0 if offset is None else offset.astype(dense.backprojection.dtype)
+
+    @property
+    def lipschitz(self) -> float:
+        """Of the gradient: the data act on structured matrices, the penalty across them."""
+        diagonal = self.dense.measure_norm if self.dense.diagonal is None else self.dense.diagonal
+        data = float(np.max(diagonal / self.dense.multiplicity))
+        if self.B is None:
+            return max(data, self.lam)
+        sums = abs(self.B).T @ (abs(self.B) @ np.ones(self.B.shape[1]))  # at least ||B||^2
+        return max(data, self.lam * float(np.max(sums)))
+
+    def signal(self, X: np.ndarray) -> np.ndarray:
+        """The signal of the nearest structured matrix."""
+        return self.dense.adjoint(X - self.offset) / self.dense.multiplicity
+
+    def departure(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """`B (X - Q0)`."""
+        if self.B is None:
+            return X - self.dense.lift(y)
+        return self.B @ vec(self.dense.structure, X - self.offset)
+
+    def gradient(self, X: np.ndarray) -> np.ndarray:
+        """`grad f(X)`."""
+        y = self.signal(X)
+        residual = self.dense.forward(y) - self.dense.problem.data
+        structured = self.dense.backward(residual) / self.dense.multiplicity
+        if self.B is None:
+            return self.dense.linear_lift(structured - self.lam * y) + self.lam * (X - self.offset)
+        pull = self.B.T @ self.departure(X, y)
+        return self.dense.linear_lift(structured) + self.lam * unvec(self.dense.structure, pull)
+
+    def figures(self, X: LowRank) -> Figures:
+        """What is known about an iterate."""
+        matrix = X.to_dense()
+        y = self.signal(matrix)
+        residual = self.dense.forward(y) - self.dense.problem.data
+        loss = inner(residual, residual) / 2
+        violation = float(np.linalg.norm(self.departure(matrix, y)))
+        smooth, nuclear_norm = loss + self.lam / 2 * violation**2, X.nuclear_norm()
+        gradient = self.gradient(matrix)
+        sigma = float(singular_values(gradient)[0])
+        objective = smooth + self.mu * nuclear_norm
+        gap = penalized_gap(
+            smooth=smooth,
+            nuclear_norm=nuclear_norm,
+            slope=inner(gradient, matrix),
+            sigma=sigma,
+            mu=self.mu,
+        )
+        return Figures(objective, loss, violation, gap / objective if objective else 0.0, sigma)

@@ -1,0 +1,72 @@
+"""Small problems and their optima by a conic solver, from literal transcriptions."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+from conftest import random_array
+from literal import Literal
+
+from structrank import Mask, Problem, mu_max, vec
+
+
+def modes_problem(structure, rng, dtype="float64", share=0.7, mu=0.15, measure=None):
+    """Noisy samples of a structured signal, mu as a share of mu_max."""
+    U, V = (random_array(rng, (n, 2), dtype) for n in structure.shape)
+    y = structure.average(U, V)
+    b = y + 0.1 * random_array(rng, y.shape, dtype)
+    if measure is None:
+        seen = rng.random(y.shape) < share
+        seen.reshape(-1)[0] = True
+        measure = Mask(seen)
+    lam = 1.0 if structure.offset is not None else None
+    return Problem(structure, b, mu * mu_max(Problem(structure, b, 1.0, measure), lam), measure)
+
+
+def conic_optimum(problem, lam, penalty):
+    """The optimal value of (reform2) by a conic solver, from the literal transcription."""
+    literal = Literal(problem, lam, penalty)
+    S = problem.structure
+    X = cp.Variable(S.shape, complex=np.iscomplexobj(problem.b))
+    x = cp.vec(X, order="F")
+    full_C, full_B = dense_maps(literal)
+    q0 = np.zeros(S.shape) if S.offset is None else S.offset
+    shifted = x - q0.reshape(-1, order="F")
+    weights = problem.measure.weights.reshape(-1)
+    residual = cp.multiply(weights, full_C @ shifted) - problem.data.reshape(-1)
+    value = cp.sum_squares(residual) / 2 + lam / 2 * cp.sum_squares(full_B @ shifted)
+    program = cp.Problem(cp.Minimize(value + problem.mu * cp.normNuc(X)))
+    return program.solve(solver=cp.CLARABEL)
+
+
+def dense_maps(literal):
+    """C and B as matrices on the plain column-major vec, also for blocks."""
+    S = literal.structure
+    M, N = S.shape
+    C, B = [], []
+    for position in range(M * N):
+        E = np.zeros(M * N)
+        E[position] = 1.0
+        x = vec(S, E.reshape((M, N), order="F"))
+        C.append(np.asarray(literal.C @ x).reshape(-1))
+        B.append(np.asarray(literal.B @ x).reshape(-1))
+    return np.array(C).T, np.array(B).T
+
+
+def relax_optimum(problem):
+    """The optimal value of (relax) by a conic solver, entry by entry from the index map."""
+    S = problem.structure
+    index, size = S.index(), int(np.prod(S.signal_shape))
+    is_complex = np.iscomplexobj(problem.backprojection)
+    y = cp.Variable(size, complex=is_complex)
+    gather = np.zeros((index.size, size))
+    for place, entry in enumerate(index.reshape(-1)):
+        if entry >= 0:
+            gather[place, entry] = 1.0
+    Q0 = np.zeros(S.shape) if S.offset is None else S.offset
+    matrix = Q0 + cp.reshape(gather @ y, S.shape, order="C")
+    unit = np.eye(size, dtype=problem.backprojection.dtype)
+    forward = [problem.measure.forward(e.reshape(S.signal_shape)).reshape(-1) for e in unit]
+    loss = cp.sum_squares(np.stack(forward, axis=1) @ y - problem.data.reshape(-1)) / 2
+    program = cp.Problem(cp.Minimize(loss + problem.mu * cp.normNuc(matrix)))
+    return program.solve(solver=cp.CLARABEL)
