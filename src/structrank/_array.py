@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.fft
 from array_api_compat import array_namespace as namespace_of
-from array_api_compat import device, is_array_api_obj, is_numpy_array, is_numpy_namespace
+from array_api_compat import device, is_array_api_obj, is_numpy_namespace
 from array_api_compat import numpy as numpy_namespace
 from scipy.linalg import get_blas_funcs
 
@@ -36,6 +36,11 @@ def array_namespace(*arrays: Array) -> Any:
     return namespace_of(*arrays)
 
 
+def is_numpy_array(x: Any) -> bool:
+    """Whether `x` is a NumPy array."""
+    return isinstance(x, np.ndarray)
+
+
 def as_array(x: Any) -> Array:
     """`x` itself if it is an array of a supported library, else as a NumPy array."""
     return x if is_array_api_obj(x) else np.asarray(x)
@@ -43,8 +48,8 @@ def as_array(x: Any) -> Array:
 
 def is_complex(x: Array) -> bool:
     """Whether `x` has a complex data type."""
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind == "c"
+    if is_numpy_array(x):
+        return bool(x.dtype.kind == "c")
     return bool(array_namespace(x).isdtype(x.dtype, "complex floating"))
 
 
@@ -100,7 +105,7 @@ def with_precision(values: np.ndarray, reference: Array) -> Array:
 
 def to_numpy(x: Array) -> np.ndarray:
     """`x` as a NumPy array on the host."""
-    if isinstance(x, np.ndarray):
+    if is_numpy_array(x):
         return x
     if hasattr(x, "resolve_conj"):  # torch
         x = x.detach().resolve_conj().resolve_neg().cpu()

@@ -12,10 +12,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from array_api_compat import device, is_numpy_array
+from array_api_compat import device
 from array_api_extra import at
 
-from ._array import Array, add_rotated, array_namespace, conj, inner, like
+from ._array import Array, add_rotated, array_namespace, conj, inner, is_numpy_array, like
 from .lowrank import LowRank
 from .quartic import gram_line, products, square, trace_product
 from .structures import Structure, structure_matrix, unvec, vec

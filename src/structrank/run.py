@@ -152,12 +152,12 @@ class LazyState(State):
     """
 
     def __init__(self, X: LowRank, y: Array, figures: Callable[[], Figures]) -> None:
-        self.__dict__.update(X=X, y=y, _figures=figures)
+        self.__dict__.update(X=X, y=y, work_out=figures)
 
     def __getattr__(self, name: str) -> float:
         if name not in Figures._fields:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        self.__dict__.update(self._figures()._asdict())
+        self.__dict__.update(self.__dict__["work_out"]()._asdict())
         return self.__dict__[name]
 
 

@@ -6,10 +6,9 @@ from functools import cached_property
 
 import numpy as np
 import scipy.linalg
-from array_api_compat import is_numpy_array
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
-from .._array import inner
+from .._array import inner, is_numpy_array
 from ..certificate import dual_bound
 from ..lowrank import LowRank
 from ..measure import Everything, Weighted

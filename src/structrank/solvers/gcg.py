@@ -270,16 +270,16 @@ class _Accuracy:
 
     def __init__(self, stop: Stop | None) -> None:
         self.finest = 1e-3 if stop is None or stop.gap is None else stop.gap / 3
-        self.aim = 1e-2
+        self.aim = 0.1
 
     def saw(self, gap: float) -> None:
         """Take note of the gap reached."""
-        self.aim = max(min(gap / 10, 1e-2), self.finest)
+        self.aim = max(min(gap / 10, 0.1), self.finest)
 
     @property
     def singular_value(self) -> float:
         """Relative residual of the top singular pair."""
-        return self.aim
+        return min(self.aim, 1e-2)
 
     @property
     def search(self) -> float:

@@ -1,0 +1,1 @@
+"""What a person with data calls."""

@@ -1,0 +1,7 @@
+"""The paper's experiments, with its rivals: what `structrank reproduce` runs."""
+
+from .scalability import reproduce_scalability
+from .scs import reproduce_scs
+from .ssr import reproduce_ssr
+
+__all__ = ["reproduce_scalability", "reproduce_scs", "reproduce_ssr"]

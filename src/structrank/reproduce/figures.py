@@ -1,0 +1,144 @@
+"""The pictures of the experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..applications.spectral import SpectralSample
+    from .scalability import Timing
+    from .ssr import Curve, Recovered
+
+# Okabe and Ito's colours, which colour-blind readers can tell apart.
+COLORS = {
+    "GCGLS": "#d55e00",
+    "GCG": "#e69f00",
+    "APG-SVT": "#000000",
+    "PADMM": "#0072b2",
+    "PADMM2": "#56b4e9",
+    "DADMM2": "#009e73",
+    "DPPA": "#cc79a7",
+}
+MARKERS = dict(zip(COLORS, "osDv^<>", strict=True))
+DASHES = {"reform2": "-", "relax": "--"}
+
+
+def _figure(*arguments: Any, **options: Any) -> Any:
+    """A figure that draws into files, whatever the user's own matplotlib is set to."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "structrank[plot]"') from error
+    figure = Figure(*arguments, layout="constrained", **options)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def curves(found: Sequence[Curve], title: str, path: Path) -> None:
+    """Objective, squared loss and rank of H(y) against time, one line a method."""
+    figure = _figure(figsize=(12, 4))
+    axes = figure.subplots(1, 3)
+    for c in found:
+        h, name = c.result.history, c.method.name
+        style = {
+            "color": COLORS[name],
+            "linestyle": DASHES[c.method.formulation],
+            "marker": MARKERS[name],
+            "markevery": max(1, len(h) // 8),
+            "markersize": 4.5,
+            "linewidth": 1.5,
+            "label": f"{name} ({c.method.formulation})",
+        }
+        for axis, values in zip(axes, (h.objective, h.loss, c.ranks), strict=True):
+            axis.plot(h.time, values, **style)
+    labels = ("objective", "squared loss", "rank of H(y)")
+    for axis, label in zip(axes, labels, strict=True):
+        axis.set(xscale="log", yscale="log", xlabel="time (s)", ylabel=label)
+        axis.grid(alpha=0.25)
+    axes[2].set_yscale("linear")
+    figure.suptitle(f"Stochastic system realisation, {title}")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
+    figure.savefig(path, dpi=150)
+
+
+def poles(found: Sequence[Recovered], path: Path) -> None:
+    """True and realised poles in the unit disc, one panel a seed."""
+    shown = found[:6]
+    figure = _figure(figsize=(3.2 * min(len(shown), 3), 3.3 * ((len(shown) + 2) // 3)))
+    axes = figure.subplots((len(shown) + 2) // 3, min(len(shown), 3), squeeze=False)
+    angle = np.linspace(0, 2 * np.pi, 200)
+    for axis, one in zip(axes.flat, shown, strict=False):
+        axis.plot(np.cos(angle), np.sin(angle), color="0.7", lw=1)
+        for values, style in (
+            (one.true_poles, {"marker": "o", "mfc": "none", "ms": 9, "label": "true"}),
+            (one.poles, {"marker": "x", "ms": 6, "label": "realised"}),
+        ):
+            color = "#0072b2" if style["label"] == "true" else "#d55e00"
+            axis.plot(values.real, values.imag, linestyle="none", color=color, **style)
+        axis.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
+        axis.set(title=f"seed {one.seed}", xlabel="real part", ylabel="imaginary part")
+    for axis in axes.flat[len(shown) :]:
+        axis.set_visible(False)
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2)
+    figure.suptitle("Poles of the system, well-posed case")
+    figure.savefig(path, dpi=150)
+
+
+def spectral_panels(
+    sample: SpectralSample, recovered: np.ndarray, error: float, path: Path
+) -> None:
+    """The five panels of the paper: truth, samples, recovery, and the first column of each."""
+    figure = _figure(figsize=(11, 6.4))
+    axes = figure.subplot_mosaic(
+        [["truth"] * 2 + ["seen"] * 2 + ["recovered"] * 2, ["before"] * 3 + ["after"] * 3],
+        height_ratios=[3, 2],
+    )
+    limit = float(np.max(np.abs(sample.truth)))
+    share = np.mean(sample.seen)
+    panels = {
+        "truth": (sample.truth, "(a) true signal"),
+        "seen": (sample.samples, f"(b) observed: {share:.0%}, noisy"),
+        "recovered": (recovered, f"(c) recovered, error {error:.3f}"),
+    }
+    for name, (panel, title) in panels.items():
+        image = axes[name].imshow(panel, cmap="RdBu_r", vmin=-limit, vmax=limit)
+        axes[name].set(title=title, xlabel="column", ylabel="row")
+    figure.colorbar(image, ax=axes["recovered"], label="value")
+    rows = np.arange(sample.truth.shape[0])
+    for name, title in (("before", "(d) first column, observed"), ("after", "(e) recovered")):
+        axes[name].plot(rows, sample.truth[:, 0], color="#0072b2", lw=1.5, label="truth")
+        axes[name].set(title=title, xlabel="row", ylabel="value", ylim=(-1.25 * limit, 1.6 * limit))
+    axes["before"].plot(rows, sample.samples[:, 0], "o", color="#d55e00", ms=4, label="observed")
+    axes["after"].plot(rows, recovered[:, 0], "--", color="#d55e00", lw=1.5, label="recovered")
+    for name in ("before", "after"):
+        axes[name].legend(loc="upper right", ncols=2, frameon=False)
+    figure.savefig(path, dpi=150)
+
+
+def times(found: Sequence[Timing], path: Path) -> None:
+    """Time against the number of entries of the matrix."""
+    figure = _figure(figsize=(6.4, 4.4))
+    axis = figure.subplots()
+    for name in dict.fromkeys(t.method for t in found):
+        chosen = [t for t in found if t.method == name]
+        entries = [t.rows * t.columns for t in chosen]
+        style = {"color": COLORS[name], "marker": MARKERS[name], "label": name}
+        axis.plot(entries, [t.seconds for t in chosen], **style)
+        for t, x in zip(chosen, entries, strict=True):
+            if name == "GCGLS":
+                label = f"({t.rows}, {t.columns})"
+                axis.annotate(
+                    label, (x, t.seconds), (0, -14), textcoords="offset points", ha="center"
+                )
+    axis.set(xscale="log", yscale="log", xlabel="matrix entries M N", ylabel="time (s)")
+    axis.margins(x=0.15, y=0.15)
+    axis.grid(alpha=0.25)
+    axis.legend(frameon=False)
+    axis.set_title("Scalability")
+    figure.savefig(path, dpi=150)

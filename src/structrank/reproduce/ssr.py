@@ -1,0 +1,378 @@
+"""Stochastic system realisation: all methods against time, and a case where the order is there.
+
+Figure 1 of the paper and what it leaves open. Three kinds of data, each with its mu:
+
+- "as printed": D, E, F at unit nuclear norm, mu = 1.5 on (relax) and 0.1 on (reform2);
+- "spectral": D, E, F at unit spectral norm, 1000 samples, mu at the level of the sampling noise;
+- "well-posed": spectral radius 0.9 and enough samples for the order to be found.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ..applications.realization import (
+    NotPositiveReal,
+    StateSpaceModel,
+    empirical_covariances,
+    random_system,
+    realization_problem,
+    realize,
+    sampling_noise_mu,
+)
+from ..lowrank import LowRank
+from ..problem import Problem
+from ..run import ConvergenceWarning, Result, State, Stop
+from ..solvers import apg_svt, dadmm2, dppa, gcg, gcgls, padmm, padmm2
+from ..solvers._dense import DenseProblem, singular_values
+from . import figures
+from .output import Row, write_about, write_table
+
+ROWS, COLUMNS, ORDER, NOISE, LAM = 21, 100, 10, 0.05, 1.0  # the paper's j, k, r, sigma; lam is ours
+FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # penalties tried
+RANK_THRESHOLD = 1e-3  # the paper's: singular values above it are counted
+
+Solve = Callable[..., Result]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A solver as this experiment calls it."""
+
+    name: str
+    formulation: str  # "relax" or "reform2"
+    solver: Solve
+
+    def run(
+        self, problem: Problem, *, ones: bool, factor: float | None = None, **options: Any
+    ) -> Result:
+        """Solve from the matrix of all ones, the paper's start, or from zero.
+
+        `factor` is the penalty of a method for (relax), over its scale.
+        """
+        shape = problem.structure.shape
+        if self.formulation == "relax":
+            options["start"] = np.ones(problem.structure.signal_shape) if ones else None
+            if factor is not None:
+                beta = factor * DenseProblem(problem).scale
+                options["beta"] = 1 / beta if self.solver is dadmm2 else beta
+        else:
+            options["lam"], options["penalty"] = LAM, "difference"
+            options["start"] = LowRank.ones(shape, problem.b) if ones else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.solver(problem, **options)
+
+
+METHODS = (
+    Method("GCGLS", "reform2", gcgls),
+    Method("GCG", "reform2", gcg),
+    Method("APG-SVT", "reform2", apg_svt),
+    Method("PADMM", "relax", padmm),
+    Method("PADMM2", "relax", padmm2),
+    Method("DADMM2", "relax", dadmm2),
+    Method("DPPA", "relax", dppa),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data and prices of one comparison."""
+
+    name: str
+    outputs: int
+    seed: int = 0
+    normalization: str = "spectral"
+    spectral_radius: float | None = None
+    samples: int = 1000
+    ones: bool = True  # start from all ones, as the paper does
+    prices: dict[str, float] = field(default_factory=dict)  # mu by formulation; else by noise level
+
+    @cached_property
+    def system(self) -> StateSpaceModel:
+        """The true system."""
+        return random_system(
+            self.outputs,
+            ORDER,
+            normalization=self.normalization,
+            spectral_radius=self.spectral_radius,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def record(self) -> np.ndarray:
+        """What is observed of it."""
+        return self.system.simulate(self.samples, seed=self.seed, noise=NOISE)
+
+    @cached_property
+    def covariances(self) -> np.ndarray:
+        """Of the record, lag 0 first."""
+        return empirical_covariances(self.record, COLUMNS)
+
+    @cached_property
+    def noise_level(self) -> float:
+        """The mu at which sampling noise alone gives nothing."""
+        return sampling_noise_mu(self.record, ROWS, COLUMNS)
+
+    def problem(self, formulation: str) -> Problem:
+        """The block-Hankel problem with this case's mu for a formulation."""
+        mu = self.prices[formulation] if self.prices else self.noise_level
+        return realization_problem(self.covariances, ROWS, COLUMNS, mu)
+
+    @property
+    def size(self) -> str:
+        """Rows and columns of the matrix."""
+        return f"{ROWS * self.outputs} x {COLUMNS * self.outputs}"
+
+
+@dataclass
+class Curve:
+    """What one method did on one case."""
+
+    method: Method
+    result: Result
+    ranks: list[int]  # of H(y), as the paper counts
+    peak_bytes: int = 0
+
+    def seconds_to(self, objective: float) -> float | None:
+        """Time until the objective was first at most this."""
+        h = self.result.history
+        return next((t for t, o in zip(h.time, h.objective, strict=True) if o <= objective), None)
+
+
+def reproduce_ssr(
+    folder: Path, *, quick: bool = False, seed: int = 0, progress: bool = False
+) -> list[str]:
+    """Run the experiment and write its figures and tables.
+
+    Parameters
+    ----------
+    folder : Path
+        An empty folder.
+    quick : bool
+        Small matrices, few seeds: a check that all works, not a comparison.
+    seed : int
+        First seed.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    list of str
+        The tables, as Markdown.
+    """
+    cases = _cases(quick, seed)
+    seeds = range(seed, seed + (2 if quick else 20))
+    tuning, rows, orders = [], [], []
+    with tqdm(total=len(cases) * len(METHODS) + len(seeds), disable=not progress) as bar:
+        bar.set_description("ssr")
+        for name, group in groupby(cases, lambda case: case.name):
+            smallest, *_ = same = list(group)
+            bar.set_postfix_str(f"{name}: tuning")
+            factors, tuned = tune(replace(smallest, outputs=max(smallest.outputs // 2, 4)))
+            tuning += tuned
+            for case in same:
+                curves = [compare(case, m, factors.get(m.name), quick, bar) for m in METHODS]
+                rows += comparison_rows(case, curves)
+                path = folder / f"ssr-{name}-{case.outputs}.png".replace(" ", "-")
+                figures.curves(curves, f"{name}, {case.size}", path)
+                if name == "well-posed":
+                    orders += [order_row(case, curve) for curve in curves]
+        recovered = [_recovered(quick, s, bar) for s in seeds]
+    figures.poles([found for _, found in recovered], folder / "ssr-poles.png")
+    write_about(folder, {"experiment": "ssr", "quick": quick, "seeds": list(seeds)})
+    return [
+        write_table(folder / "ssr-tuning", tuning),
+        write_table(folder / "ssr-methods", rows),
+        write_table(folder / "ssr-orders", orders),
+        write_table(folder / "ssr-seeds", [row for row, _ in recovered]),
+    ]
+
+
+def _cases(quick: bool, seed: int) -> list[Case]:
+    printed = {"relax": 1.5, "reform2": 0.1}
+    sizes = (4,) if quick else (20, 40)
+    return [
+        *(Case("as printed", n, seed, "nuclear", prices=printed) for n in sizes),
+        *(Case("spectral", n, seed) for n in sizes),
+        *(_well_posed(n, seed, quick) for n in sizes),
+    ]
+
+
+def _well_posed(outputs: int, seed: int, quick: bool) -> Case:
+    return Case(
+        "well-posed",
+        outputs,
+        seed,
+        spectral_radius=0.9,
+        ones=False,
+        samples=20_000 if quick else 200_000,
+    )
+
+
+def tune(case: Case) -> tuple[dict[str, float], list[Row]]:
+    """The best penalty of every method for (relax) on a smaller case, and what the others gave."""
+    problem = case.problem("relax")
+    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3, max_time=3.0)
+    tried = {
+        (method.name, factor): Curve(
+            method, method.run(problem, ones=case.ones, factor=factor, stop=stop), []
+        )
+        for method in METHODS
+        if method.formulation == "relax"
+        for factor in FACTORS
+    }
+    best = 1.01 * min(curve.result.objective for curve in tried.values())
+    factors, rows = {}, []
+    for name in dict.fromkeys(name for name, _ in tried):
+        seconds = {f: tried[name, f].seconds_to(best) for f in FACTORS}
+        reached = {f: t for f, t in seconds.items() if t is not None}
+        objectives = {f: tried[name, f].result.objective for f in FACTORS}
+        factors[name] = (
+            min(reached, key=reached.__getitem__)
+            if reached
+            else min(objectives, key=objectives.__getitem__)
+        )
+        rows.append(
+            {
+                "case": case.name,
+                "size": case.size,
+                "method": name,
+                **{f"seconds to 1% at {f:g}": t for f, t in seconds.items()},
+                "chosen": factors[name],
+            }
+        )
+    return factors, rows
+
+
+def compare(case: Case, method: Method, factor: float | None, quick: bool, bar: tqdm) -> Curve:
+    """Run one method on one case, and again for a few steps to see its memory."""
+    bar.set_postfix_str(f"{case.name} {case.size} {method.name}")
+    problem = case.problem(method.formulation)
+    ranks: list[int] = []
+
+    def count_rank(state: State) -> None:
+        lifted = singular_values(problem.structure.to_dense(state.y))
+        ranks.append(int(np.count_nonzero(lifted > RANK_THRESHOLD)))
+
+    run = partial(method.run, problem, ones=case.ones, factor=factor)
+    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3, max_time=5.0 if quick else 40.0)
+    curve = Curve(method, run(stop=stop, callback=count_rank), ranks)
+    tracemalloc.start()
+    run(stop=Stop(max_iter=3, xtol=None, rtol=None))
+    curve.peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    bar.update()
+    return curve
+
+
+def comparison_rows(case: Case, curves: Sequence[Curve]) -> list[Row]:
+    """One row a method: how good, how fast, how large."""
+    best: dict[str, float] = {}
+    for c in curves:
+        found = min(c.result.objective, best.get(c.method.formulation, np.inf))
+        best[c.method.formulation] = found
+    seconds = {c.method.name: c.seconds_to(1.01 * best[c.method.formulation]) for c in curves}
+    ours = seconds["GCGLS"]
+    rows = []
+    for c in curves:
+        time = seconds[c.method.name]
+        rows.append(
+            {
+                "case": case.name,
+                "size": case.size,
+                "method": c.method.name,
+                "formulation": c.method.formulation,
+                "mu": c.result.problem.mu,
+                "objective": c.result.objective,
+                "gap": c.result.gap,
+                "rank of H(y)": c.ranks[-1],
+                "iterations": c.result.iterations,
+                "seconds to 1%": time,
+                "times GCGLS": None if time is None or ours is None else time / ours,
+                "peak MB": c.peak_bytes / 2**20,
+            }
+        )
+    return rows
+
+
+def order_row(case: Case, curve: Curve) -> Row:
+    """What one method says about the order and the covariances of a well-posed case."""
+    truth = case.system.covariances(ROWS + COLUMNS - 1)[1:]
+    return {
+        "method": curve.method.name,
+        "formulation": curve.method.formulation,
+        "true order": case.system.order,
+        "order found": found_order(curve.result),
+        "rank of H(y)": curve.ranks[-1],
+        "covariance error": _error(curve.result.y, truth),
+    }
+
+
+def found_order(result: Result) -> int:
+    """Singular values of X that count: those above a hundredth of mu, far above what is left of
+    the optimisation and far below what mu lets through.
+    """
+    return int(np.count_nonzero(result.X.singular_values() > 0.01 * result.problem.mu))
+
+
+@dataclass
+class Recovered:
+    """Poles of one seed: those of the true system and of the realised one."""
+
+    seed: int
+    true_poles: np.ndarray
+    poles: np.ndarray
+
+
+def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
+    """From a record to a realised system, for one seed of the well-posed case."""
+    bar.set_postfix_str(f"well-posed, seed {seed}")
+    case = _well_posed(4 if quick else 20, seed, quick)
+    problem = case.problem("reform2")
+    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3)
+    result = gcgls(problem, LAM, penalty="difference", stop=stop)
+    order = found_order(result)
+    model, remedy = _realized(np.concatenate([case.covariances[:1], result.y]), order)
+    lags = ROWS + COLUMNS - 1
+    truth = case.system.covariances(lags)[1:]
+    row = {
+        "seed": seed,
+        "true order": case.system.order,
+        "order found": order,
+        "mu": problem.mu,
+        "covariance error, as observed": _error(case.covariances[1:], truth[:COLUMNS]),
+        "covariance error, recovered": _error(result.y, truth),
+        "covariance error, realised": _error(model.covariances(lags)[1:], truth),
+        "largest error of a pole": _largest_pole_error(case.system.poles, model.poles),
+        "noise floor added": remedy,
+    }
+    bar.update()
+    return row, Recovered(seed, case.system.poles, model.poles)
+
+
+def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel, bool]:
+    """The system with these covariances, and whether it needed a noise floor."""
+    try:
+        return realize(covariances, order), False
+    except NotPositiveReal:
+        return realize(covariances, order, noise_floor="auto"), True
+
+
+def _error(got: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.linalg.norm(got - truth) / np.linalg.norm(truth))
+
+
+def _largest_pole_error(true_poles: np.ndarray, poles: np.ndarray) -> float:
+    """Largest distance from a true pole to the nearest one found."""
+    return float(np.max(np.min(np.abs(true_poles[:, None] - poles[None, :]), axis=1)))

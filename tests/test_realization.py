@@ -1,0 +1,573 @@
+"""From outputs to covariances to a state-space model, against loops, sums and exact systems."""
+
+from __future__ import annotations
+
+import builtins
+import re
+
+import numpy as np
+import pytest
+from conftest import LIBRARIES, random_array, to_library
+
+from structrank import Hankel, Stop, gcgls, mu_max
+from structrank._array import to_numpy
+from structrank.applications import realization
+from structrank.applications.realization import (
+    NotPositiveReal,
+    StateSpaceModel,
+    empirical_covariances,
+    random_system,
+    realization_problem,
+    realize,
+    sampling_noise_mu,
+)
+
+
+def adjoint(M):
+    return M.conj().T
+
+
+def complex_system(seed=0, outputs=3, order=4):
+    rng = np.random.default_rng(seed)
+    D, E, F = (
+        random_array(rng, shape, "complex128")
+        for shape in ((order, order), (order, outputs), (outputs, order))
+    )
+    root = random_array(rng, (outputs, outputs), "complex128")
+    D *= 0.9 / np.max(np.abs(np.linalg.eigvals(D)))
+    return StateSpaceModel(D, E, F, root @ adjoint(root))
+
+
+def real_system(seed=0, outputs=4, order=3):
+    return random_system(outputs, order, normalization="spectral", spectral_radius=0.9, seed=seed)
+
+
+SYSTEMS = {"real": real_system(), "complex": complex_system(), "one output": real_system(1, 1, 2)}
+
+
+@pytest.fixture(params=SYSTEMS)
+def system(request):
+    return SYSTEMS[request.param]
+
+
+def simulated_literally(system, steps, seed):
+    """The recursion as printed, with the draws of `simulate`."""
+    rng = np.random.default_rng(seed)
+    s = system._white(rng, system.order)
+    values, vectors = np.linalg.eigh(system.G)
+    u = system._white(rng, steps, system.outputs) @ (vectors * np.sqrt(values)).T
+    z = np.empty_like(u)
+    for t in range(steps):
+        z[t] = system.F @ s + u[t]
+        s = system.D @ s + system.E @ u[t]
+    return z
+
+
+def distance(got, expected):
+    return np.linalg.norm(got - expected) / np.linalg.norm(expected)
+
+
+class TestStateSpaceModel:
+    def test_covariances_equal_the_sum_over_the_past(self, system):
+        """z_t is the sum of H_k u_{t-k}, so lag i is the sum of H_{k+i} G H_k^H."""
+        D, E, F, G, n = system.D, system.E, system.F, system.G, system.outputs
+        H = [np.eye(n)] + [F @ np.linalg.matrix_power(D, k) @ E for k in range(400)]
+        expected = [sum(H[k + i] @ G @ adjoint(H[k]) for k in range(len(H) - i)) for i in range(6)]
+        np.testing.assert_allclose(system.covariances(5), expected, rtol=1e-10, atol=1e-10)
+
+    def test_covariances_are_those_of_a_long_record(self, system):
+        v = empirical_covariances(system.simulate(200_000, seed=3), 5)
+        assert distance(v, system.covariances(5)) < 0.03
+
+    @pytest.mark.parametrize("steps", [1, 2, 7, 64, 300])
+    def test_simulation_equals_the_recursion(self, system, steps):
+        np.testing.assert_allclose(
+            system.simulate(steps, seed=2), simulated_literally(system, steps, 2), atol=1e-11
+        )
+
+    def test_simulation_of_slow_and_of_growing_systems(self):
+        for radius in (0.9999, 1.0, 1.01):
+            system = random_system(2, 3, spectral_radius=radius, seed=4)
+            z = simulated_literally(system, 2000, 2)
+            np.testing.assert_allclose(system.simulate(2000, seed=2), z, rtol=1e-8, atol=1e-8)
+
+    def test_initial_state(self):
+        system = real_system()
+        silent = StateSpaceModel(system.D, system.E, system.F, np.zeros((4, 4)))
+        start = np.array([1.0, -2.0, 3.0])
+        expected = [system.F @ np.linalg.matrix_power(system.D, t) @ start for t in range(5)]
+        np.testing.assert_allclose(silent.simulate(5, initial=start), expected, atol=1e-14)
+
+    def test_measurement_noise(self):
+        system = real_system()
+        z = system.simulate(100_000, seed=1)
+        noise = system.simulate(100_000, seed=1, noise=0.5) - z
+        np.testing.assert_allclose(noise.T @ noise / 100_000, 0.25 * np.eye(4), atol=0.01)
+
+    def test_seed_decides(self):
+        system = real_system()
+        assert np.array_equal(system.simulate(9, seed=1), system.simulate(9, seed=1))
+        assert not np.array_equal(system.simulate(9, seed=1), system.simulate(9, seed=2))
+
+    def test_what_is_known_of_a_system(self):
+        system = StateSpaceModel([[0, 1], [-0.25, 0]], np.ones((2, 1)), np.ones((1, 2)), [[1]])
+        assert (system.order, system.outputs, system.stable) == (2, 1, True)
+        np.testing.assert_allclose(np.sort_complex(system.poles), [-0.5j, 0.5j])
+        assert repr(system) == "StateSpaceModel(order 2, 1 output, spectral radius 0.5)"
+        assert not random_system(2, 3, spectral_radius=1.5).stable
+
+    @pytest.mark.parametrize("name", ["real", "one output"])  # SciPy simulates these only
+    def test_impulse_response_of_scipy(self, name):
+        system = SYSTEMS[name]
+        later = [system.F @ np.linalg.matrix_power(system.D, k) @ system.E for k in range(7)]
+        expected = np.stack([np.eye(system.outputs), *later])
+        for column, got in enumerate(system.to_scipy().impulse(n=8)[1]):
+            np.testing.assert_allclose(got, expected[:, :, column], atol=1e-12)
+
+    def test_matrices_of_scipy(self, system):
+        converted = system.to_scipy()
+        for got, expected in (
+            (converted.A, system.D),
+            (converted.B, system.E),
+            (converted.C, system.F),
+            (converted.D, np.eye(system.outputs)),
+        ):
+            np.testing.assert_array_equal(got, expected)
+        assert converted.dt == 1
+
+    def test_frequency_response_of_control(self):
+        pytest.importorskip("control", reason="the package control is an optional dependency")
+        system = real_system()
+        converted = system.to_control()
+        assert converted.isdtime(strict=True)
+        w = 0.7
+        expected = np.eye(4) + system.F @ np.linalg.solve(
+            np.exp(1j * w) * np.eye(3) - system.D, system.E
+        )
+        np.testing.assert_allclose(converted(np.exp(1j * w)), expected, atol=1e-12)
+
+    def test_complex_system_for_control(self):
+        pytest.importorskip("control", reason="the package control is an optional dependency")
+        with pytest.raises(TypeError, match=r"complex, but control expects a real one: use to_sci"):
+            complex_system().to_control()
+
+    def test_without_control(self, monkeypatch):
+        true_import = builtins.__import__
+
+        def without(name, *args, **kwargs):
+            if name == "control":
+                raise ImportError(name)
+            return true_import(name, *args, **kwargs)
+
+        monkeypatch.setattr(builtins, "__import__", without)
+        with pytest.raises(ImportError, match=r'pip install "structrank\[control\]"'):
+            real_system().to_control()
+
+
+def matrices(**others):
+    usual = {"D": np.eye(3) / 2, "E": np.ones((3, 2)), "F": np.ones((2, 3)), "G": np.eye(2)}
+    return {**usual, **others}
+
+
+class TestErrorsOfModels:
+    @pytest.mark.parametrize(
+        ("name", "bad", "says"),
+        [
+            ("D", np.ones((3, 2)), r"D has shape \(3, 2\), but \(3, 3\) is expected"),
+            ("E", np.ones((2, 3)), r"E has shape \(2, 3\), but \(3, 2\) is expected .* 3 states"),
+            ("F", np.ones((2, 4)), r"F has shape \(2, 4\), but \(2, 3\)"),
+            ("G", np.eye(3), r"G has shape \(3, 3\), but \(2, 2\) is .* 2 outputs of F"),
+            ("D", np.ones(3), r"D has shape \(3,\), but a matrix is expected"),
+            ("F", np.ones((0, 3)), r"F has shape \(0, 3\), but a matrix is expected"),
+            ("E", np.full((3, 2), np.nan), "E holds NaN or inf"),
+            ("G", np.array([[1.0, 0.5], [0.0, 1.0]]), "G is not Hermitian"),
+            ("G", np.diag([1.0, -2.0]), "G has the eigenvalue -2, but a covariance matrix"),
+        ],
+    )
+    def test_matrices(self, name, bad, says):
+        with pytest.raises(ValueError, match=says):
+            StateSpaceModel(**matrices(**{name: bad}))
+
+    def test_matrices_of_another_type(self):
+        with pytest.raises(TypeError, match="D has dtype <U1, but real or complex numbers"):
+            StateSpaceModel(**matrices(D=[["a"]]))
+
+    def test_changing_a_matrix_afterwards_does_not_change_the_model(self):
+        D = np.eye(3) / 2
+        model = StateSpaceModel(**matrices(D=D))
+        D *= 2
+        assert model.stable
+
+    def test_covariances_of_an_unstable_system(self):
+        with pytest.raises(ValueError, match=r"spectral radius of D is 1.2, but only a stable"):
+            random_system(2, 3, spectral_radius=1.2).covariances(4)
+
+    @pytest.mark.parametrize("lags", [-1, 1.5, True, "3"])
+    def test_lags(self, lags):
+        with pytest.raises(ValueError, match=r"lags is .* an integer of at least 0 is expected"):
+            real_system().covariances(lags)
+        with pytest.raises(ValueError, match=r"lags is .* an integer of at least 0 is expected"):
+            empirical_covariances(np.ones((9, 1)), lags)
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"steps": 0}, "steps is 0, but a positive integer"),
+            ({"steps": 5, "noise": -1.0}, "noise is -1.0, but a finite number of at least zero"),
+            ({"steps": 5, "initial": np.ones(2)}, r"initial has shape \(2,\), but \(3,\)"),
+            ({"steps": 5, "initial": np.full(3, np.nan)}, "finite numbers are expected"),
+        ],
+    )
+    def test_simulation(self, options, says):
+        with pytest.raises(ValueError, match=says):
+            real_system().simulate(**options)
+
+    def test_simulation_that_overflows(self):
+        with pytest.raises(ValueError, match=r"spectral radius is 2, so take fewer than 5000"):
+            random_system(2, 3, spectral_radius=2.0).simulate(5000)
+
+
+class TestRandomSystem:
+    @pytest.mark.parametrize(("normalization", "norm"), [("nuclear", "nuc"), ("spectral", 2)])
+    def test_norms(self, normalization, norm):
+        system = random_system(5, 4, normalization=normalization)
+        for M in (system.D, system.E, system.F):
+            assert np.linalg.norm(M, norm) == pytest.approx(1.0)
+        np.testing.assert_array_equal(system.G, np.eye(5))
+
+    def test_defaults_are_those_of_the_paper(self):
+        system = random_system(20)
+        assert (system.order, system.outputs) == (10, 20)
+        assert np.linalg.norm(system.D, "nuc") == pytest.approx(1.0)
+
+    def test_spectral_radius(self):
+        free, scaled = (random_system(5, 4, spectral_radius=radius) for radius in (None, 0.95))
+        assert np.max(np.abs(scaled.poles)) == pytest.approx(0.95)
+        ratio = scaled.D / free.D
+        np.testing.assert_allclose(ratio, ratio[0, 0])
+        np.testing.assert_array_equal(scaled.E, free.E)
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"outputs": 0}, "outputs is 0, but a positive integer"),
+            ({"outputs": 3, "order": 1.5}, "order is 1.5, but a positive integer"),
+            ({"outputs": 3, "normalization": "max"}, "is 'max', but 'nuclear' or 'spectral'"),
+            ({"outputs": 3, "spectral_radius": 0}, "spectral_radius is 0, but a finite number"),
+        ],
+    )
+    def test_errors(self, options, says):
+        with pytest.raises(ValueError, match=says):
+            random_system(**options)
+
+
+class TestEmpiricalCovariances:
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_equal_the_loop(self, rng, dtype):
+        z = random_array(rng, (11, 3), dtype)
+        expected = np.zeros((11, 3, 3), dtype=dtype)
+        for i in range(11):
+            for t in range(11 - i):
+                expected[i] += np.outer(z[t + i], z[t].conj()) / 11
+        np.testing.assert_allclose(empirical_covariances(z, 10), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_array_libraries_and_precision(self, rng, library):
+        z = random_array(rng, (50, 2), "complex64")
+        got = empirical_covariances(to_library(z, library), 4)
+        assert type(got) is type(to_library(z, library))
+        assert to_numpy(got).dtype == z.dtype
+        np.testing.assert_allclose(to_numpy(got), empirical_covariances(z, 4), atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("outputs", "lags", "error", "says"),
+        [
+            (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* is outputs\[:, None\]"),
+            (np.ones((9, 1), dtype=int), 2, TypeError, r"int64, .* floating .* astype\(float\)"),
+            (np.full((9, 1), np.nan), 2, ValueError, "outputs hold NaN or inf, .* without gaps"),
+            (np.ones((9, 1)), 9, ValueError, "9 lags need more than 9 outputs .* there are 9"),
+        ],
+    )
+    def test_errors(self, outputs, lags, error, says):
+        with pytest.raises(error, match=says):
+            empirical_covariances(outputs, lags)
+
+
+class TestRealizationProblem:
+    def test_structure_data_and_mask_are_those_of_the_paper(self):
+        v = real_system().covariances(30)
+        problem = realization_problem(v, rows=5, columns=20, mu=0.1)
+        assert problem.structure == Hankel((24,), window=5, block=(4, 4))
+        assert problem.structure.shape == (5 * 4, 20 * 4)
+        np.testing.assert_array_equal(problem.b[:20], v[1:21])
+        weights = problem.measure.weights
+        assert np.all(weights[:20] == 1)
+        assert np.all(weights[20:] == 0)
+        assert problem.mu == 0.1
+
+    def test_lifted_weights(self):
+        v = real_system().covariances(20)
+        problem = realization_problem(v, 5, 20, 0.1, weights="lifted")
+        expected = np.sqrt(problem.structure.multiplicity)
+        expected[20:] = 0
+        np.testing.assert_allclose(problem.measure.weights, expected)
+
+    def test_rank_of_exact_covariances_is_the_order(self):
+        """The orientation: with y_i = F D^{i-1} Gbar the Hankel matrix has rank r."""
+        v = real_system().covariances(24)
+        problem = realization_problem(v, 5, 24, 0.1)
+        dense = Hankel((24,), window=5, block=(4, 4)).to_dense(problem.b[:24])
+        assert np.linalg.matrix_rank(dense) == 3
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_array_libraries(self, library):
+        v = to_library(real_system().covariances(20).astype("float32"), library)
+        for rows in (1, 5):
+            problem = realization_problem(v, rows, 20, 0.1)
+            assert type(problem.b) is type(v)
+            assert problem.b.dtype == v.dtype
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"columns": 21}, "hold 20 lags after lag 0, but columns=21 are expected"),
+            ({"rows": 0}, "rows is 0, but a positive integer"),
+            ({"columns": 0}, "columns is 0, but a positive integer"),
+            ({"mu": 0}, "mu is 0"),
+            ({"weights": "heavy"}, "weights is 'heavy', but None or 'lifted' is expected"),
+            ({"covariances": np.ones((5, 2, 3))}, r"shape \(5, 2, 3\), but \(lags \+ 1, n, n\)"),
+            ({"covariances": np.ones((1, 2, 2))}, "at least one lag after lag 0"),
+        ],
+    )
+    def test_errors(self, options, says):
+        usual = {"covariances": real_system().covariances(20), "rows": 5, "columns": 20, "mu": 1.0}
+        with pytest.raises(ValueError, match=says):
+            realization_problem(**{**usual, **options})
+
+
+class TestSamplingNoiseMu:
+    @pytest.mark.parametrize("weights", [None, "lifted"])
+    def test_is_near_the_true_noise_and_mostly_above(self, weights):
+        ratios = []
+        for seed in range(12):
+            system = real_system(seed)
+            z = system.simulate(5000, seed=seed)
+            error = empirical_covariances(z, 20) - system.covariances(20)
+            noise = mu_max(realization_problem(error, 5, 20, 1.0, weights=weights))
+            ratios.append(sampling_noise_mu(z, 5, 20, weights=weights) / noise)
+        assert np.count_nonzero(np.array(ratios) > 1) >= 10
+        assert 1.0 < np.median(ratios) < 2.5
+
+    def test_white_noise_gives_the_zero_solution(self, rng):
+        z = rng.standard_normal((4000, 3))
+        mu = sampling_noise_mu(z, 5, 20)
+        assert gcgls(realization_problem(empirical_covariances(z, 20), 5, 20, mu), 1.0).rank == 0
+
+    def test_falls_with_the_root_of_the_samples(self, rng):
+        z = rng.standard_normal((16_000, 10))
+        ratio = sampling_noise_mu(z[:1000], 5, 20) / sampling_noise_mu(z, 5, 20)
+        assert ratio == pytest.approx(4.0, rel=0.2)
+
+    def test_two_pieces_are_the_difference_of_the_halves(self, rng):
+        """What the two halves add to the covariances of the record, one less the other."""
+        z = rng.standard_normal((40, 2))
+        first, second = np.zeros((2, 7, 2, 2))
+        for i in range(7):
+            for t in range(40 - i):
+                (first if t < 20 else second)[i] += np.outer(z[t + i], z[t]) / 40
+        expected = 1.05 * mu_max(realization_problem(first - second, 3, 6, 1.0))
+        assert sampling_noise_mu(z, 3, 6, pieces=2) == pytest.approx(expected)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_array_libraries(self, rng, library):
+        z = random_array(rng, (200, 2), "complex128")
+        got = sampling_noise_mu(to_library(z, library), 3, 6)
+        assert got == pytest.approx(sampling_noise_mu(z, 3, 6))
+
+    @pytest.mark.parametrize("pieces", [1, 6, 64])
+    def test_pieces(self, pieces):
+        with pytest.raises(ValueError, match=f"pieces is {pieces}, but a power of two from 2 to"):
+            sampling_noise_mu(np.ones((40, 1)), 3, 6, pieces=pieces)
+
+    def test_too_few_outputs(self):
+        with pytest.raises(ValueError, match="20 lags need more than 20 outputs"):
+            sampling_noise_mu(np.ones((20, 1)), 3, 20)
+
+
+def not_positive_real():
+    """Lag 0 too small for an AR(1) process: at frequency pi the spectrum is 0.4 - 2/3."""
+    return np.array([0.4, *(0.5 ** np.arange(1.0, 9.0))])[:, None, None]
+
+
+class TestRealize:
+    def test_recovers_an_exact_system(self, system):
+        v = system.covariances(14)
+        model = realize(v, system.order)
+        np.testing.assert_allclose(
+            np.sort_complex(model.poles), np.sort_complex(system.poles), atol=1e-6
+        )
+        assert distance(model.covariances(30), system.covariances(30)) < 1e-6
+        assert np.linalg.eigvalsh(model.G)[0] > 0
+        assert np.iscomplexobj(model.D) == np.iscomplexobj(v)
+
+    def test_result_solves_the_riccati_equation(self, system):
+        """P, the covariance of the model's state, solves the equation that `realize` states."""
+        v = system.covariances(14)
+        model = realize(v, system.order)
+        D, F = model.D, model.F
+        P = np.zeros_like(D)
+        for _ in range(500):
+            P = D @ P @ adjoint(D) + model.E @ model.G @ adjoint(model.E)
+        observability = np.concatenate([F @ np.linalg.matrix_power(D, i) for i in range(14)])
+        Gbar = np.linalg.lstsq(observability, np.concatenate(v[1:]), rcond=None)[0]
+        gain = Gbar - D @ P @ adjoint(F)
+        residual = (
+            P
+            - D @ P @ adjoint(D)
+            - gain @ np.linalg.solve(v[0] - F @ P @ adjoint(F), adjoint(gain))
+        )
+        assert np.linalg.norm(residual) < 1e-9 * np.linalg.norm(P)
+
+    def test_is_of_minimum_phase(self, system):
+        model = realize(system.covariances(14), system.order)
+        inverse_poles = np.linalg.eigvals(model.D - model.E @ model.F)
+        assert np.max(np.abs(inverse_poles)) < 1 + 1e-9
+
+    def test_innovations_of_a_record_have_covariance_g(self):
+        """The model, run backwards as a filter, whitens the outputs of the system."""
+        system = real_system()
+        z = system.simulate(20_000, seed=5)
+        model = realize(system.covariances(14), 3)
+        u, s = np.empty_like(z), np.zeros(3)
+        for t, now in enumerate(z):
+            u[t] = now - model.F @ s
+            s = model.D @ s + model.E @ u[t]
+        u = u[500:]
+        np.testing.assert_allclose(u.T @ u / len(u), model.G, atol=0.05)
+        np.testing.assert_allclose(u[1:].T @ u[:-1] / len(u), 0.0, atol=0.05)
+
+    def test_large_matrices_are_not_formed(self, system, monkeypatch):
+        v = system.covariances(14)
+        formed = realize(v, system.order).covariances(20)
+        monkeypatch.setattr(realization, "_DENSE", 1)
+        monkeypatch.setattr(Hankel, "to_dense", None)
+        np.testing.assert_allclose(realize(v, system.order).covariances(20), formed, atol=1e-9)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_array_libraries_and_single_precision(self, library):
+        v = to_library(real_system().covariances(14).astype("float32"), library)
+        assert distance(realize(v, 3).covariances(14), to_numpy(v)) < 1e-4
+
+    def test_lower_order_keeps_the_truncated_covariances(self):
+        """The model reproduces F D^{i-1} Gbar of the cut Hankel matrix at lags from 1 on."""
+        v = real_system(outputs=4, order=6).covariances(20)
+        D, Gbar, F = realization._ho_kalman(v[1:], 4, None)
+        expected = [F @ np.linalg.matrix_power(D, i) @ Gbar for i in range(20)]
+        got = realize(v, 4, noise_floor="auto").covariances(20)
+        np.testing.assert_allclose(got[1:], expected, atol=1e-8)
+
+    def test_no_positive_spectrum(self):
+        with pytest.raises(NotPositiveReal) as info:
+            realize(not_positive_real(), 1)
+        message = str(info.value)
+        assert "at frequency 3.142 (radians a step)" in message
+        assert "eigenvalue of their spectrum is -0.267" in message
+        assert "noise_floor='auto'" in message
+        enough = float(re.search(r"c of about (\S+) or more", message).group(1))
+        assert enough == pytest.approx(0.267, rel=0.01)
+        assert realize(not_positive_real(), 1, noise_floor=1.001 * enough).stable
+
+    def test_noise_floor_too_low(self):
+        with pytest.raises(NotPositiveReal, match="spectrum is -0.167"):
+            realize(not_positive_real(), 1, noise_floor=0.1)
+
+    def test_automatic_noise_floor_keeps_all_lags_but_zero(self):
+        v = not_positive_real()
+        got = realize(v, 1, noise_floor="auto").covariances(8)
+        np.testing.assert_allclose(got[1:], v[1:], atol=1e-9)
+        floor = got[0, 0, 0] - v[0, 0, 0]
+        assert 2 / 3 - 0.4 < floor < 1.01 * (2 / 3 - 0.4)
+
+    def test_automatic_noise_floor_finds_a_narrow_dip(self):
+        """A pole at 0.999 makes a dip of the width of 0.001."""
+        radius, angle = 0.999, 1.234567
+        lags = np.arange(41)
+        v = (-0.01 * radius**lags * np.cos(angle * lags))[:, None, None]
+        v[0] = 1.0
+        with pytest.raises(NotPositiveReal, match=r"at frequency 1.23[45]"):
+            realize(v, 2)
+        got = realize(v, 2, noise_floor="auto").covariances(40)
+        np.testing.assert_allclose(got[1:], v[1:], atol=1e-7)
+
+    def test_automatic_noise_floor_of_several_outputs(self, system):
+        v = system.covariances(14)
+        v[0] *= 0.3
+        with pytest.raises(NotPositiveReal):
+            realize(v, system.order)
+        got = realize(v, system.order, noise_floor="auto").covariances(14)
+        np.testing.assert_allclose(got[1:], v[1:], atol=1e-8 * np.abs(v).max())
+        added = got[0] - v[0]
+        np.testing.assert_allclose(added, added[0, 0] * np.eye(system.outputs), atol=1e-8)
+
+    def test_automatic_noise_floor_adds_nothing_needless(self):
+        v = StateSpaceModel([[0.5]], [[0.3]], [[1.0]], [[1.0]]).covariances(8)
+        np.testing.assert_allclose(realize(v, 1, noise_floor="auto").covariances(8), v, atol=1e-10)
+
+    def test_given_noise_floor_is_added_to_lag_zero(self):
+        v = real_system().covariances(14)
+        got = realize(v, 3, noise_floor=0.25).covariances(14)
+        np.testing.assert_allclose(got[0], v[0] + 0.25 * np.eye(4), atol=1e-9)
+        np.testing.assert_allclose(got[1:], v[1:], atol=1e-9)
+
+    def test_riccati_solver_that_fails(self, monkeypatch):
+        def fails(*args, **kwargs):
+            raise np.linalg.LinAlgError
+
+        monkeypatch.setattr(realization, "solve_discrete_are", fails)
+        with pytest.raises(NotPositiveReal, match=r"smallest eigenvalue of their spectrum is \d"):
+            realize(real_system().covariances(14), 3)
+
+    def test_unstable_poles(self):
+        growing = (1.1 ** np.arange(12.0))[:, None, None]
+        with pytest.raises(
+            ValueError, match=r"order 1 has spectral radius 1.1, .* a lower order, a larger mu or"
+        ):
+            realize(growing, 1)
+
+    @pytest.mark.parametrize(
+        ("options", "says"),
+        [
+            ({"order": 0}, "order is 0, but a positive integer"),
+            (
+                {"order": 29},
+                "order is 29, but 14 lags of 4 outputs in rows=8 .* at most 28",
+            ),
+            ({"order": 5, "rows": 2}, "in rows=2 determine at most 4"),
+            ({"rows": 1}, "in rows=1 determine at most 0"),
+            ({"rows": 20}, "in rows=20 determine at most 0"),
+            ({"order": 9}, "has a lower rank: its singular value number 9 is .* lower the order"),
+            ({"noise_floor": -1.0}, "noise_floor is -1.0, but a finite number of at least zero"),
+            ({"noise_floor": "some"}, "noise_floor is 'some', but a number or 'auto' is expected"),
+            ({"covariances": np.ones((5, 2, 3))}, r"shape \(5, 2, 3\), but \(lags \+ 1, n, n\)"),
+            ({"covariances": np.full((5, 2, 2), np.nan)}, "covariances hold NaN or inf"),
+            ({"covariances": np.arange(20.0).reshape(5, 2, 2)}, r"covariances\[0\] is not Hermit"),
+            ({"covariances": np.zeros((9, 2, 2)), "order": 1}, "has a lower rank"),
+        ],
+    )
+    def test_errors(self, options, says):
+        usual = {"covariances": real_system().covariances(14), "order": 3}
+        with pytest.raises(ValueError, match=says):
+            realize(**{**usual, **options})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_outputs_to_model(seed):
+    """4 outputs, order 3, 200000 samples: the order is found, covariances are within 10%."""
+    system = real_system(seed)
+    z = system.simulate(200_000, seed=100 + seed, noise=0.05)
+    v = empirical_covariances(z, 20)
+    problem = realization_problem(v, 6, 20, sampling_noise_mu(z, 6, 20))
+    result = gcgls(problem, lam=1.0, stop=Stop(max_iter=50, xtol=None, rtol=None, gap=1e-4))
+    assert result.rank == system.order
+    model = realize(np.concatenate([v[:1], result.y]), result.rank, rows=6, noise_floor="auto")
+    assert distance(model.covariances(20)[1:], system.covariances(20)[1:]) < 0.1
