@@ -13,7 +13,7 @@ test: .venv/ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
 benchmarks: .venv/ready-run
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.floor

@@ -20,39 +20,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.literal import Literal
-from structrank import Hankel, LowRank, Mask, Penalized, Problem, Result, Stop, mu_max
+from structrank import LowRank, Penalized, Problem, Result, Stop
+from structrank.reproduce.scalability import COLUMNS, LAM, OUTPUTS, ROWS, scalability_problem
 from structrank.run import run
 from structrank.solvers.gcg import algorithm_1
-
-OUTPUTS = (50, 100, 150, 200)
-J, K, ORDER, SAMPLES, NOISE, LAM = 41, 200, 10, 1000, 0.05, 1.0
-
-
-def covariances(n: int, seed: int = 0) -> np.ndarray:
-    """Empirical covariances of a random system, the matrices D, E, F at spectral norm one."""
-    rng = np.random.default_rng(seed)
-    shapes = ((ORDER, ORDER), (ORDER, n), (n, ORDER))
-    D, E, F = (A / np.linalg.norm(A, 2) for A in (rng.standard_normal(s) for s in shapes))
-    state = rng.standard_normal(ORDER)
-    z = np.empty((SAMPLES, n))
-    for t in range(SAMPLES):
-        u = rng.standard_normal(n)
-        z[t] = F @ state + u + NOISE * rng.standard_normal(n)
-        state = D @ state + E @ u
-    v = np.zeros((J + K - 1, n, n))
-    for i in range(1, K + 1):
-        v[i - 1] = z[i:].T @ z[:-i] / SAMPLES
-    return v
-
-
-def realisation_problem(n: int) -> Problem:
-    """The first K blocks are seen; mu is half of mu_max."""
-    v = covariances(n)
-    seen = np.zeros(v.shape, dtype=bool)
-    seen[:K] = True
-    structure = Hankel((J + K - 1,), window=J, block=(n, n))
-    mu = 0.5 * mu_max(Problem(structure, v, 1.0, Mask(seen)))
-    return Problem(structure, v, mu, Mask(seen))
 
 
 def solve(kind: str, problem: Problem) -> tuple[float, Result]:
@@ -68,8 +39,8 @@ def solve(kind: str, problem: Problem) -> tuple[float, Result]:
 
 def one_run(kind: str, n: int) -> dict[str, float]:
     """Solve one size, the shorter of two runs, after a small one for what is loaded first."""
-    problem = realisation_problem(n)
-    solve(kind, realisation_problem(2))
+    problem = scalability_problem(n)
+    solve(kind, scalability_problem(2))
     seconds, result = min((solve(kind, problem) for _ in range(2)), key=lambda pair: pair[0])
     return {
         "seconds": seconds,
@@ -93,10 +64,11 @@ def main(largest: int = 4) -> None:
     for kind, n in [("ours", n) for n in OUTPUTS[:largest]] + [("literal", OUTPUTS[0])]:
         command = [sys.executable, "-m", "benchmarks.paper_sizes", "--one", kind, str(n)]
         row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-        size = (J + K - 1) * n * n
+        size = (ROWS + COLUMNS - 1) * n * n
         print(
-            f"{kind:<8} {f'{J * n} x {K * n}':>13} {size:>13} {row['steps']:>5} {row['rank']:>4} "
-            f"{row['objective']:>12.6g} {row['seconds']:>8.2f} {row['peak'] / 2**20:>8.0f}",
+            f"{kind:<8} {f'{ROWS * n} x {COLUMNS * n}':>13} {size:>13} {row['steps']:>5} "
+            f"{row['rank']:>4} {row['objective']:>12.6g} "
+            f"{row['seconds']:>8.2f} {row['peak'] / 2**20:>8.0f}",
             flush=True,
         )
         objectives[kind, n] = row["objective"]
@@ -109,8 +81,9 @@ def main(largest: int = 4) -> None:
     first = OUTPUTS[0]
     difference = objectives["literal", first] / objectives["ours", first] - 1
     print(
-        f"literal / ours at {J * first} x {K * first}: {row['seconds'] / seconds[0]:.1f} times "
-        f"(target: at least 20), objectives differ by {abs(difference):.1e}"
+        f"literal / ours at {ROWS * first} x {COLUMNS * first}: "
+        f"{row['seconds'] / seconds[0]:.1f} times (target: at least 20), "
+        f"objectives differ by {abs(difference):.1e}"
     )
 
 

@@ -12,25 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from structrank import Hankel, Problem, Stop, Weighted, gcgls, mu_max
+from structrank import Hankel, Stop, gcgls
+from structrank.applications.spectral import noise_mu, sinusoids, spectral_problem
 
-SIZE, SINUSOIDS, SHARE, SNR = 101, 6, 0.2, 10.0
-
-
-def sinusoids(rng: np.random.Generator) -> np.ndarray:
-    """A real 2-D signal of a few sinusoids with random frequencies and phases."""
-    k, l = np.meshgrid(np.arange(SIZE), np.arange(SIZE), indexing="ij")
-    signal = np.zeros((SIZE, SIZE))
-    for f1, f2, phase in rng.random((SINUSOIDS, 3)):
-        signal += np.cos(2 * np.pi * (f1 * k + f2 * l + phase))
-    return signal
-
-
-def noise_level_mu(structure: Hankel, seen: np.ndarray, sigma: float) -> float:
-    """A mu well above the top singular value that noise alone puts into the gradient."""
-    draws = np.random.default_rng(1).standard_normal((3, SIZE, SIZE))
-    measure = Weighted("lifted", seen)
-    return 1.5 * sigma * max(mu_max(Problem(structure, z, 1.0, measure)) for z in draws)
+SIZE, SINUSOIDS, WINDOW = 101, 6, (25, 25)
 
 
 def draw(path: Path, truth: np.ndarray, b: np.ndarray, recovered: np.ndarray) -> None:
@@ -71,15 +56,11 @@ def main() -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args()
 
-    rng = np.random.default_rng(options.seed)
-    truth = sinusoids(rng)
-    seen = rng.random(truth.shape) < SHARE
-    sigma = np.sqrt(np.mean(truth**2)) / SNR
-    b = np.where(seen, truth + sigma * rng.standard_normal(truth.shape), np.nan)
-
-    structure = Hankel(truth.shape, window=(25, 25))
-    mu = noise_level_mu(structure, seen, sigma)
-    problem = Problem(structure, b, mu, Weighted("lifted", seen))
+    sample = sinusoids((SIZE, SIZE), SINUSOIDS, seen=0.2, snr=10.0, seed=options.seed)
+    truth, b = sample.truth, sample.samples
+    structure = Hankel(truth.shape, WINDOW)
+    mu = noise_mu(structure, sample.seen, sample.noise, weights="lifted", margin=1.5)
+    problem = spectral_problem(b, WINDOW, mu, weights="lifted")
     stop = Stop(xtol=None, rtol=None, gap=1e-3)
     result = gcgls(problem, lam=1.0, stop=stop, progress=not options.quiet)
 

@@ -92,6 +92,7 @@ class Case:
     name: str
     outputs: int
     seed: int = 0
+    order: int = ORDER
     normalization: str = "spectral"
     spectral_radius: float | None = None
     samples: int = 1000
@@ -103,7 +104,7 @@ class Case:
         """The true system."""
         return random_system(
             self.outputs,
-            ORDER,
+            self.order,
             normalization=self.normalization,
             spectral_radius=self.spectral_radius,
             seed=self.seed,
@@ -203,7 +204,7 @@ def _cases(quick: bool, seed: int) -> list[Case]:
     printed = {"relax": 1.5, "reform2": 0.1}
     sizes = (4,) if quick else (20, 40)
     return [
-        *(Case("as printed", n, seed, "nuclear", prices=printed) for n in sizes),
+        *(Case("as printed", n, seed, normalization="nuclear", prices=printed) for n in sizes),
         *(Case("spectral", n, seed) for n in sizes),
         *(_well_posed(n, seed, quick) for n in sizes),
     ]
@@ -214,6 +215,7 @@ def _well_posed(outputs: int, seed: int, quick: bool) -> Case:
         "well-posed",
         outputs,
         seed,
+        order=3 if quick else ORDER,
         spectral_radius=0.9,
         ones=False,
         samples=20_000 if quick else 200_000,
@@ -320,8 +322,9 @@ def order_row(case: Case, curve: Curve) -> Row:
 
 
 def found_order(result: Result) -> int:
-    """Singular values of X that count: those above a hundredth of mu, far above what is left of
-    the optimisation and far below what mu lets through.
+    """Number of singular values of X above a hundredth of mu.
+
+    That is far above what unfinished optimisation leaves, and far below what mu lets through.
     """
     return int(np.count_nonzero(result.X.singular_values() > 0.01 * result.problem.mu))
 
