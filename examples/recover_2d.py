@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from structrank import Hankel, Stop, gcgls
-from structrank.applications.spectral import noise_mu, sinusoids, spectral_problem
+from structrank.applications import noise_mu, sinusoids, spectral_problem
 
 SIZE, SINUSOIDS, WINDOW = 101, 6, (25, 25)
 

@@ -11,12 +11,12 @@ from conftest import LIBRARIES, random_array, to_library
 
 from structrank import Hankel, Stop, gcgls, mu_max
 from structrank._array import to_numpy
-from structrank.applications import realization
-from structrank.applications.realization import (
+from structrank.applications import (
     NotPositiveReal,
     StateSpaceModel,
     empirical_covariances,
     random_system,
+    realization,
     realization_problem,
     realize,
     sampling_noise_mu,

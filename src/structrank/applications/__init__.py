@@ -1,1 +1,29 @@
 """What a person with data calls."""
+
+from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from .realization import NotPositiveReal, realize
+from .spectral import (
+    Modes,
+    SpectralSample,
+    find_modes,
+    noise_mu,
+    sinusoids,
+    spectral_problem,
+)
+from .state_space import StateSpaceModel, random_system
+
+__all__ = [
+    "Modes",
+    "NotPositiveReal",
+    "SpectralSample",
+    "StateSpaceModel",
+    "empirical_covariances",
+    "find_modes",
+    "noise_mu",
+    "random_system",
+    "realization_problem",
+    "realize",
+    "sampling_noise_mu",
+    "sinusoids",
+    "spectral_problem",
+]

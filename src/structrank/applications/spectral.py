@@ -34,7 +34,7 @@ class Modes:
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank.applications.spectral import Modes
+    >>> from structrank.applications import Modes
     >>> cosine = Modes([0.25, -0.25], amplitudes=0.5)
     >>> cosine
     Modes
@@ -184,7 +184,7 @@ def sinusoids(
 
     Examples
     --------
-    >>> from structrank.applications.spectral import sinusoids
+    >>> from structrank.applications import sinusoids
     >>> sinusoids((101, 101), 6)
     SpectralSample(2040 of 10201 samples seen of a real signal (101, 101), 12 modes, noise 0.173)
     """
@@ -241,7 +241,7 @@ def spectral_problem(
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank.applications.spectral import spectral_problem
+    >>> from structrank.applications import spectral_problem
     >>> spectral_problem(np.array([1.0, np.nan, -1.0, np.nan, 1.0]), window=2, mu=0.1)
     Problem(Hankel((5,), window=(2,)), 3 of 5 samples seen, mu=0.1)
     """
@@ -291,7 +291,7 @@ def noise_mu(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel
-    >>> from structrank.applications.spectral import noise_mu
+    >>> from structrank.applications import noise_mu
     >>> seen = np.arange(200) % 3 > 0
     >>> mu = noise_mu(Hankel(200, window=100), seen, sigma=0.1, weights="lifted")
     >>> print(f"{mu:.2f}")
@@ -332,7 +332,7 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, gcgls
-    >>> from structrank.applications.spectral import find_modes
+    >>> from structrank.applications import find_modes
     >>> y = 3 * np.exp((0.2j * np.pi - 0.05) * np.arange(40))
     >>> result = gcgls(Problem(Hankel(40, window=20), y, mu=0.01, measure="lifted"), lam=1.0)
     >>> find_modes(result)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications.realization import empirical_covariances, random_system, realization_problem
+from ..applications import empirical_covariances, random_system, realization_problem
 from ..lowrank import LowRank
 from ..objective import mu_max
 from ..problem import Problem

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications.spectral import (
+from ..applications import (
     SpectralSample,
     find_modes,
     noise_mu,

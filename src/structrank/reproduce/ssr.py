@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications.realization import (
+from ..applications import (
     NotPositiveReal,
     StateSpaceModel,
     empirical_covariances,

@@ -1,0 +1,208 @@
+"""Covariances of the outputs of a system, and the paper's problem for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import device
+from scipy.linalg import hadamard
+
+from .._array import Array, array_namespace, as_array, conj, is_floating, like
+from ..measure import Mask, Weighted
+from ..objective import mu_max
+from ..problem import Problem
+from ..structures import Hankel
+from ..structures.base import positive_int
+from .state_space import lag_count
+
+_SAFETY = 1.05  # sampling_noise_mu over the largest of its error realisations
+
+
+def empirical_covariances(outputs: Array, lags: int) -> Array:
+    """Covariances of a record of outputs, `v_i = 1/T sum_{t=1}^{T-i} z_{t+i} z_t^H`.
+
+    The outputs are taken to have mean zero: subtract it first where they have not.
+
+    Parameters
+    ----------
+    outputs : array, shape (T, n)
+        One row a time; real or complex, of any array library.
+    lags : int
+        The largest i, below T.
+
+    Returns
+    -------
+    array, shape (lags + 1, n, n)
+        Lag 0 first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import empirical_covariances
+    >>> empirical_covariances(np.array([[1.0], [2.0], [4.0]]), lags=1)[:, 0, 0]
+    array([7.        , 3.33333333])
+    """
+    z = _checked_outputs(outputs, lags)
+    return _lagged_products(z, z, lags)
+
+
+def realization_problem(
+    covariances: Array, rows: int, columns: int, mu: float, *, weights: str | None = None
+) -> Problem:
+    """The paper's problem: the block-Hankel matrix of the covariances is to have low rank.
+
+    The signal is `y_i = v_i` for i from 1 to `rows + columns - 1`. As in the paper, lags 1 to
+    `columns` are seen and the `rows - 1` lags after them are not; lag 0 is not in the matrix.
+
+    Parameters
+    ----------
+    covariances : array, shape (lags + 1, n, n)
+        Lag 0 first, at least `columns` lags after it; further ones are not used.
+    rows, columns : int
+        Blocks in a column and in a row of the matrix, the paper's j and k. They bound the order
+        that can be found, by `n * min(rows, columns)`.
+    mu : float
+        Price of the nuclear norm; see `sampling_noise_mu`.
+    weights : {None, "lifted"}
+        None weighs all covariances that are seen equally, as the paper does. "lifted" weighs
+        them by `sqrt(multiplicity)`, so the first lags count little and the many late ones, which
+        hold little but sampling noise, much: weak modes are then lost.
+
+    Returns
+    -------
+    Problem
+
+    Examples
+    --------
+    >>> from structrank import gcgls
+    >>> from structrank.applications import random_system, realization_problem
+    >>> v = random_system(outputs=2, order=3, spectral_radius=0.9).covariances(20)
+    >>> problem = realization_problem(v, rows=5, columns=20, mu=1e-4)
+    >>> problem
+    Problem(Hankel((24,), window=(5,), block=(2, 2)), 80 of 96 samples seen, mu=0.0001)
+    >>> gcgls(problem, lam=1.0).y.shape
+    (24, 2, 2)
+    """
+    v = as_array(covariances)
+    lags, n = checked_shape(v)
+    rows, columns = positive_int(rows, "rows"), positive_int(columns, "columns")
+    if lags < columns:
+        raise ValueError(
+            f"covariances hold {lags} lags after lag 0, but columns={columns} are expected to be "
+            "seen: pass more lags or take fewer columns"
+        )
+    if weights not in (None, "lifted"):
+        raise ValueError(f"weights is {weights!r}, but None or 'lifted' is expected")
+    xp = array_namespace(v)
+    unseen = xp.zeros((rows - 1, n, n), dtype=v.dtype, device=device(v))
+    seen = np.zeros((rows + columns - 1, n, n), dtype=bool)
+    seen[:columns] = True
+    return Problem(
+        Hankel((rows + columns - 1,), window=rows, block=(n, n)),
+        xp.concat([v[1 : columns + 1, :, :], unseen]),
+        mu,
+        Mask(seen) if weights is None else Weighted("lifted", seen),
+    )
+
+
+def sampling_noise_mu(
+    outputs: Array, rows: int, columns: int, *, weights: str | None = None, pieces: int = 8
+) -> float:
+    """A mu for `realization_problem` at which sampling noise alone gives the zero solution.
+
+    A covariance is a sum of products over time. With a minus sign before half of them, what is
+    expected cancels and the sampling error stays, its own covariance unchanged as long as the
+    sign changes seldom compared with the memory of the process. The signs are those of the Walsh
+    functions on `pieces` pieces of the record, which gives `pieces - 1` uncorrelated realisations
+    of the error. The result is 1.05 times the largest `mu_max` that one of them has in place of
+    the data; the true error exceeds all of them in about one of `pieces` records.
+
+    Parameters
+    ----------
+    outputs : array, shape (T, n)
+    rows, columns : int
+        As in `realization_problem`.
+    weights : {None, "lifted"}
+        As in `realization_problem`.
+    pieces : int
+        A power of two, at least 2; a piece should be much longer than the memory of the process.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from structrank import gcgls
+    >>> from structrank.applications import (
+    ...     empirical_covariances, random_system, realization_problem, sampling_noise_mu
+    ... )
+    >>> system = random_system(3, order=2, normalization="spectral", spectral_radius=0.9)
+    >>> z = system.simulate(20000)
+    >>> mu = sampling_noise_mu(z, rows=4, columns=20)
+    >>> v = empirical_covariances(z, lags=20)
+    >>> gcgls(realization_problem(v, rows=4, columns=20, mu=mu), lam=1.0).rank
+    2
+    """
+    columns = positive_int(columns, "columns")
+    z = _checked_outputs(outputs, columns)
+    pieces = positive_int(pieces, "pieces")
+    if pieces < 2 or pieces & (pieces - 1) or pieces > z.shape[0]:
+        raise ValueError(
+            f"pieces is {pieces}, but a power of two from 2 to the {z.shape[0]} outputs is expected"
+        )
+    piece = np.arange(z.shape[0]) * pieces // z.shape[0]
+    errors = (
+        _lagged_products(z, like(signs[piece].astype(float), z)[:, None] * z, columns)
+        for signs in hadamard(pieces)[1:]
+    )
+    return _SAFETY * max(
+        mu_max(realization_problem(error, rows, columns, 1.0, weights=weights)) for error in errors
+    )
+
+
+def _lagged_products(later: Array, earlier: Array, lags: int) -> Array:
+    """`1/T sum_t later_{t+i} earlier_t^H` for i from 0 to `lags`."""
+    xp, T = array_namespace(later), later.shape[0]
+    return xp.stack(
+        [xp.matmul(later[i:, :].T, conj(earlier[: T - i, :])) / T for i in range(lags + 1)]
+    )
+
+
+def _checked_outputs(outputs: Any, lags: int) -> Array:
+    """Outputs after a check against the number of lags."""
+    z, lags = as_array(outputs), lag_count(lags)
+    if z.ndim != 2 or 0 in z.shape:
+        raise ValueError(
+            f"outputs have shape {tuple(z.shape)}, but (T, n) is expected, one row a time; a "
+            "single series is outputs[:, None]"
+        )
+    if not is_floating(z):
+        raise TypeError(
+            f"outputs have dtype {z.dtype}, but a real or complex floating dtype is expected: "
+            "convert them first, for example with astype(float)"
+        )
+    xp = array_namespace(z)
+    if not bool(xp.all(xp.isfinite(z))):
+        raise ValueError(
+            "outputs hold NaN or inf, but finite numbers are expected: cut the record to a part "
+            "without gaps"
+        )
+    if lags >= z.shape[0]:
+        raise ValueError(
+            f"{lags} lags need more than {lags} outputs in time, but there are {z.shape[0]}: take "
+            "fewer lags or more samples"
+        )
+    return z
+
+
+def checked_shape(covariances: Array) -> tuple[int, int]:
+    """Lags after lag 0, and outputs."""
+    shape = tuple(covariances.shape)
+    if len(shape) != 3 or shape[1] != shape[2] or shape[0] < 2 or shape[1] < 1:
+        raise ValueError(
+            f"covariances have shape {shape}, but (lags + 1, n, n) with at least one lag after "
+            "lag 0 is expected"
+        )
+    return shape[0] - 1, shape[1]
