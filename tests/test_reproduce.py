@@ -15,7 +15,7 @@ from structrank import Stop
 from structrank.cli import main
 from structrank.reproduce.output import markdown, new_folder, write_about, write_table
 from structrank.reproduce.scalability import scalability_problem
-from structrank.reproduce.scs import PAPER, _frequency_error, recover
+from structrank.reproduce.scs import SETTINGS, _frequency_error
 from structrank.reproduce.ssr import COLUMNS, METHODS, ROWS, Case, found_order
 from structrank.solvers import gcgls, padmm
 
@@ -49,7 +49,7 @@ class TestCommand:
                 for name in ("tuning", "methods", "orders", "seeds")
                 for kind in ("csv", "md")
             ),
-            *("scs/scs-paper.png", "scs/scs-weighted.png"),
+            *(f"scs/scs-{name}.png" for name in ("rule", "solved", "weighted")),
             *("scs/scs.csv", "scs/scs.md", "scs/scs-seeds.csv", "scs/scs-seeds.md"),
             *(f"scalability/scalability.{kind}" for kind in ("png", "csv", "md")),
             *(f"{name}/about.json" for name in ("ssr", "scs", "scalability")),
@@ -233,5 +233,6 @@ class TestOthers:
         sample = sinusoids((15, 15), 1, seed=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            result = recover(PAPER.problem(sample), seconds=0.01)
-        assert np.all(np.isfinite(result.y))
+            for setting in SETTINGS[:2]:
+                result = setting.recover(setting.problem(sample), seconds=0.01)
+                assert np.all(np.isfinite(result.y))

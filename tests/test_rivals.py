@@ -22,6 +22,7 @@ from structrank.solvers import (
     weighted_slra,
 )
 from structrank.solvers._dense import DenseProblem, singular_values, threshold_singular_values
+from structrank.solvers.apg_svt import _Boxes, _Sparse
 
 TIGHT = Stop(max_iter=20000, xtol=None, rtol=None, gap=2e-5)
 ON_RELAX = [padmm, padmm2, dadmm2, dppa, factored_admm]
@@ -203,6 +204,14 @@ class TestParts:
         expected = structure._adjoint_dense(X)
         tolerance = 100 * np.finfo(dtype).eps
         np.testing.assert_allclose(got, expected, atol=tolerance * np.abs(expected).max())
+
+    @pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "toeplitz-2d", "hankel-3d"])
+    def test_differences_of_shifted_parts_are_the_sparse_matrix(self, name, rng):
+        structure = STRUCTURES[name]
+        boxes, sparse = _Boxes(structure.differences()), _Sparse(structure)
+        X = random_array(rng, structure.shape)
+        np.testing.assert_allclose(boxes.pull(X), sparse.pull(X), atol=1e-12)
+        assert boxes.norm == sparse.norm
 
     @pytest.mark.parametrize("name", ["operator", "operator-complex", "weights"])
     def test_normal_equations(self, name, rng):

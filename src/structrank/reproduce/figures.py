@@ -54,8 +54,9 @@ def curves(found: Sequence[Curve], title: str, path: Path) -> None:
             "linewidth": 1.5,
             "label": f"{name} ({c.method.formulation})",
         }
-        for axis, values in zip(axes, (h.objective, h.loss, c.ranks), strict=True):
-            axis.plot(h.time, values, **style)
+        axes[0].plot(h.time, h.objective, **style)
+        axes[1].plot(h.time, h.loss, **style)
+        axes[2].plot([h.time[k] for k in c.ranks], list(c.ranks.values()), **style)
     labels = ("objective", "squared loss", "rank of H(y)")
     for axis, label in zip(axes, labels, strict=True):
         axis.set(xscale="log", yscale="log", xlabel="time (s)", ylabel=label)
@@ -90,9 +91,7 @@ def poles(found: Sequence[Recovered], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def spectral_panels(
-    sample: SpectralSample, recovered: np.ndarray, error: float, path: Path
-) -> None:
+def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, path: Path) -> None:
     """The five panels of the paper: truth, samples, recovery, and the first column of each."""
     figure = _figure(figsize=(11, 6.4))
     axes = figure.subplot_mosaic(
@@ -104,7 +103,7 @@ def spectral_panels(
     panels = {
         "truth": (sample.truth, "(a) true signal"),
         "seen": (sample.samples, f"(b) observed: {share:.0%}, noisy"),
-        "recovered": (recovered, f"(c) recovered, error {error:.3f}"),
+        "recovered": (recovered, "(c) recovered"),
     }
     for name, (panel, title) in panels.items():
         image = axes[name].imshow(panel, cmap="RdBu_r", vmin=-limit, vmax=limit)
@@ -118,6 +117,7 @@ def spectral_panels(
     axes["after"].plot(rows, recovered[:, 0], "--", color="#d55e00", lw=1.5, label="recovered")
     for name in ("before", "after"):
         axes[name].legend(loc="upper right", ncols=2, frameon=False)
+    figure.suptitle(f"Spectral compressed sensing, {title}")
     figure.savefig(path, dpi=150)
 
 

@@ -8,7 +8,7 @@ problems", SIAM J. Imaging Sci. 2 (2009), with the restarts of B. O'Donoghue and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ..certificate import penalized_gap
 from ..lowrank import LowRank
 from ..problem import Problem, positive
 from ..run import Callback, Figures, LazyState, Result, State, Stop, run
-from ..structures import structure_matrix, unvec, vec
+from ..structures import Structure, structure_matrix, unvec, vec
+from ..structures.base import Differences, Slices
 from ._dense import DenseProblem, singular_values, threshold_singular_values
 
 
@@ -101,7 +102,14 @@ class _Smooth:
                 f"penalty is {penalty!r}, but 'projection' or 'difference' is expected"
             )
         self.dense, self.lam, self.mu = dense, lam, dense.mu
-        self.B = None if penalty == "projection" else structure_matrix(dense.structure)
+        self.B: _Projection | _Boxes | _Sparse
+        differences = dense.structure.differences()
+        if penalty == "projection":
+            self.B = _Projection(dense)
+        elif differences is not None:
+            self.B = _Boxes(differences)
+        else:
+            self.B = _Sparse(dense.structure)
         offset = dense.structure.offset
         self.offset = 0.0 if offset is None else offset.astype(dense.backprojection.dtype)
 
@@ -109,41 +117,30 @@ class _Smooth:
     def lipschitz(self) -> float:
         """Of the gradient: the data act on structured matrices, the penalty across them."""
         diagonal = self.dense.measure_norm if self.dense.diagonal is None else self.dense.diagonal
-        data = float(np.max(diagonal / self.dense.multiplicity))
-        if self.B is None:
-            return max(data, self.lam)
-        sums = abs(self.B).T @ (abs(self.B) @ np.ones(self.B.shape[1]))  # at least ||B||^2
-        return max(data, self.lam * float(np.max(sums)))
+        return max(float(np.max(diagonal / self.dense.multiplicity)), self.lam * self.B.norm)
 
     def signal(self, X: np.ndarray) -> np.ndarray:
         """The signal of the nearest structured matrix."""
         return self.dense.adjoint(X - self.offset) / self.dense.multiplicity
 
-    def departure(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """`B (X - Q0)`."""
-        if self.B is None:
-            return X - self.dense.lift(y)
-        return self.B @ vec(self.dense.structure, X - self.offset)
-
     def gradient(self, X: np.ndarray) -> np.ndarray:
         """`grad f(X)`."""
-        y = self.signal(X)
+        return self._gradient(self.signal(X), self.B.pull(X - self.offset))
+
+    def _gradient(self, y: np.ndarray, pull: np.ndarray) -> np.ndarray:
         residual = self.dense.forward(y) - self.dense.problem.data
         structured = self.dense.backward(residual) / self.dense.multiplicity
-        if self.B is None:
-            return self.dense.linear_lift(structured - self.lam * y) + self.lam * (X - self.offset)
-        pull = self.B.T @ self.departure(X, y)
-        return self.dense.linear_lift(structured) + self.lam * unvec(self.dense.structure, pull)
+        return self.dense.linear_lift(structured) + self.lam * pull
 
     def figures(self, X: LowRank) -> Figures:
         """What is known about an iterate."""
         matrix = X.to_dense()
-        y = self.signal(matrix)
+        y, pull = self.signal(matrix), self.B.pull(matrix - self.offset)
         residual = self.dense.forward(y) - self.dense.problem.data
         loss = inner(residual, residual) / 2
-        violation = float(np.linalg.norm(self.departure(matrix, y)))
-        smooth, nuclear_norm = loss + self.lam / 2 * violation**2, X.nuclear_norm()
-        gradient = self.gradient(matrix)
+        violation = max(inner(pull, matrix - self.offset), 0.0)  # <B^T B X, X>
+        smooth, nuclear_norm = loss + self.lam / 2 * violation, X.nuclear_norm()
+        gradient = self._gradient(y, pull)
         sigma = float(singular_values(gradient)[0])
         objective = smooth + self.mu * nuclear_norm
         gap = penalized_gap(
@@ -153,4 +150,74 @@ class _Smooth:
             sigma=sigma,
             mu=self.mu,
         )
-        return Figures(objective, loss, violation, gap / objective if objective else 0.0, sigma)
+        gap = gap / objective if objective > 0 else 0.0
+        return Figures(objective, loss, violation**0.5, gap, sigma)
+
+
+class _Projection:
+    """`B = I - P`: what the structured matrices leave."""
+
+    norm = 1.0  # ||B||^2
+
+    def __init__(self, dense: DenseProblem) -> None:
+        self.dense = dense
+
+    def pull(self, X: np.ndarray) -> np.ndarray:
+        """`B^T B X`."""
+        return X - self.dense.linear_lift(self.dense.adjoint(X) / self.dense.multiplicity)
+
+
+class _Boxes:
+    """The paper's B as differences of shifted parts of the matrix."""
+
+    def __init__(self, differences: Differences) -> None:
+        self.grid = (*differences.row_grid, *differences.column_grid)
+        self.shape = prod(differences.row_grid), prod(differences.column_grid)
+        rows = len(differences.row_grid)
+        self.places = [
+            (
+                _padded(b.rows_plus, rows) + b.columns_plus,
+                _padded(b.rows_minus, rows) + b.columns_minus,
+            )
+            for b in differences.boxes
+        ]
+
+    @property
+    def norm(self) -> float:
+        """At least `||B||^2`: twice the most differences that an entry is part of."""
+        count = np.zeros(self.grid)
+        for plus, minus in self.places:
+            count[plus] += 2.0
+            count[minus] += 2.0
+        return float(np.max(count))
+
+    def pull(self, X: np.ndarray) -> np.ndarray:
+        """`B^T B X`."""
+        X = X.reshape(self.grid)
+        out = np.zeros_like(X)
+        for plus, minus in self.places:
+            difference = X[plus] - X[minus]
+            out[plus] += difference
+            out[minus] -= difference
+        return out.reshape(self.shape)
+
+
+def _padded(slices: Slices, length: int) -> Slices:
+    return slices + (slice(None),) * (length - len(slices))
+
+
+class _Sparse:
+    """The paper's B as a sparse matrix."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure, self.matrix = structure, structure_matrix(structure)
+
+    @property
+    def norm(self) -> float:
+        """At least `||B||^2`: the largest row sum of `|B|^T |B|`."""
+        size = abs(self.matrix)
+        return float(np.max(size.T @ (size @ np.ones(size.shape[1]))))
+
+    def pull(self, X: np.ndarray) -> np.ndarray:
+        """`B^T B X`."""
+        return unvec(self.structure, self.matrix.T @ (self.matrix @ vec(self.structure, X)))

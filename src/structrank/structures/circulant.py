@@ -15,19 +15,17 @@ class Circulant(Structure):
 
     Parameters
     ----------
-        n : int
-            Length of the signal, 3 or more; the matrix is n x n.
+    n : int
+        Length of the signal, 3 or more; the matrix is n x n.
 
     Examples
     --------
-        >>> from functools import cached_property
-
-    import numpy as np
-        >>> from structrank import Circulant
-        >>> Circulant(3).to_dense(np.array([1.0, 2.0, 3.0]))
-        array([[1., 3., 2.],
-               [2., 1., 3.],
-               [3., 2., 1.]])
+    >>> import numpy as np
+    >>> from structrank import Circulant
+    >>> Circulant(3).to_dense(np.array([1.0, 2.0, 3.0]))
+    array([[1., 3., 2.],
+           [2., 1., 3.],
+           [3., 2., 1.]])
     """
 
     def __init__(self, n: int) -> None:
