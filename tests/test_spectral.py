@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from structrank import Hankel, LowRank, Problem, Status, Stop, Sylvester, Toeplitz, gcgls
 from structrank._array import to_numpy
-from structrank.applications.spectral import (
+from structrank.applications import (
     Modes,
     find_modes,
     noise_mu,

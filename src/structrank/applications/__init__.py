@@ -1,15 +1,9 @@
 """What a person with data calls."""
 
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from .modes import Modes, find_modes
 from .realization import NotPositiveReal, realize
-from .spectral import (
-    Modes,
-    SpectralSample,
-    find_modes,
-    noise_mu,
-    sinusoids,
-    spectral_problem,
-)
+from .spectral import SpectralSample, noise_mu, sinusoids, spectral_problem
 from .state_space import StateSpaceModel, random_system
 
 __all__ = [
