@@ -105,14 +105,17 @@ def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, p
         "seen": (sample.samples, f"(b) observed: {share:.0%}, noisy"),
         "recovered": (recovered, "(c) recovered"),
     }
-    for name, (panel, title) in panels.items():
+    for name, (panel, caption) in panels.items():
         image = axes[name].imshow(panel, cmap="RdBu_r", vmin=-limit, vmax=limit)
-        axes[name].set(title=title, xlabel="column", ylabel="row")
+        axes[name].set(title=caption, xlabel="column", ylabel="row")
     figure.colorbar(image, ax=axes["recovered"], label="value")
     rows = np.arange(sample.truth.shape[0])
-    for name, title in (("before", "(d) first column, observed"), ("after", "(e) recovered")):
+    captions = {"before": "(d) first column, observed", "after": "(e) first column, recovered"}
+    for name, caption in captions.items():
         axes[name].plot(rows, sample.truth[:, 0], color="#0072b2", lw=1.5, label="truth")
-        axes[name].set(title=title, xlabel="row", ylabel="value", ylim=(-1.25 * limit, 1.6 * limit))
+        axes[name].set(
+            title=caption, xlabel="row", ylabel="value", ylim=(-1.25 * limit, 1.6 * limit)
+        )
     axes["before"].plot(rows, sample.samples[:, 0], "o", color="#d55e00", ms=4, label="observed")
     axes["after"].plot(rows, recovered[:, 0], "--", color="#d55e00", lw=1.5, label="recovered")
     for name in ("before", "after"):
@@ -131,7 +134,7 @@ def times(found: Sequence[Timing], path: Path) -> None:
         style = {"color": COLORS[name], "marker": MARKERS[name], "label": name}
         axis.plot(entries, [t.seconds for t in chosen], **style)
     axis.set(xscale="log", yscale="log", xlabel="size of the matrix", ylabel="time (s)")
-    axis.minorticks_off()
+    axis.xaxis.minorticks_off()
     axis.set_xticks(entries, [f"{t.rows} x {t.columns}" for t in chosen])
     axis.grid(alpha=0.25)
     axis.legend(frameon=False)
