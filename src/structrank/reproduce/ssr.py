@@ -40,6 +40,7 @@ from .output import Row, write_about, write_table
 
 ROWS, COLUMNS, ORDER, NOISE, LAM = 21, 100, 10, 0.05, 1.0  # the paper's j, k, r, sigma; lam is ours
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # penalties tried
+REALIZATION_ROWS = 11  # few: the late lags hold little but noise
 RANK_THRESHOLD = 1e-3  # the paper's: singular values above it are counted
 
 Solve = Callable[..., Result]
@@ -367,6 +368,7 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
         "seed": seed,
         "true order": case.system.order,
         "order found": order,
+        "order realised": model.order,
         "mu": problem.mu,
         "covariance error, as observed": _error(case.covariances[1:], truth[:COLUMNS]),
         "covariance error, recovered": _error(result.y, truth),
@@ -379,11 +381,18 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
 
 
 def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel, bool]:
-    """The system with these covariances, and whether it needed a noise floor."""
-    try:
-        return realize(covariances, order), False
-    except NotPositiveReal:
-        return realize(covariances, order, noise_floor="auto"), True
+    """A system with these covariances, and whether it needed a noise floor.
+
+    Where the model of the order found is not stable, that of the largest lower order that is.
+    """
+    for lower in range(order, 0, -1):
+        try:
+            return realize(covariances, lower, rows=REALIZATION_ROWS), False
+        except NotPositiveReal:
+            return realize(covariances, lower, rows=REALIZATION_ROWS, noise_floor="auto"), True
+        except ValueError:
+            continue
+    raise ValueError(f"no model of order 1 to {order} is stable")
 
 
 def _error(got: np.ndarray, truth: np.ndarray) -> float:
