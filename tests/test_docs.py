@@ -79,6 +79,7 @@ def test_example_of_make_run(tmp_path):
         (["benchmarks.scaling", "13"], "log-log slope"),
         (["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
+        (["benchmarks.certified", "--largest", "100"], "SCS"),
     ],
 )
 def test_benchmarks_run(arguments, says):

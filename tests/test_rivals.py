@@ -28,7 +28,7 @@ TIGHT = Stop(max_iter=20000, xtol=None, rtol=None, gap=2e-5)
 ON_RELAX = [padmm, padmm2, dadmm2, dppa, factored_admm]
 
 
-def running_mean(size):
+def running_mean():
     """A measure that is no diagonal: means of neighbours."""
     return Operator(
         lambda y: (y + np.roll(y, 1)) / 2,
@@ -36,11 +36,21 @@ def running_mean(size):
     )
 
 
+def differences():
+    """A measure that does not see constants."""
+    return Operator(lambda y: y - np.roll(y, 1), lambda d: d - np.roll(d, -1))
+
+
 def relax_case(name, rng):
+    if name == "everything":
+        b = random_array(rng, 11, "complex128")
+        return Problem(Hankel(11, window=5), b, 1.0)
+    if name == "differences":
+        return modes_problem(Hankel(13, window=5), rng, measure=differences())
     if name == "operator":
-        return modes_problem(Hankel(13, window=5), rng, measure=running_mean(13))
+        return modes_problem(Hankel(13, window=5), rng, measure=running_mean())
     if name == "operator-complex":
-        return modes_problem(Hankel(11, window=5), rng, "complex128", measure=running_mean(11))
+        return modes_problem(Hankel(11, window=5), rng, "complex128", measure=running_mean())
     if name == "weights":
         weights = np.linspace(0.2, 1.5, 13)
         return modes_problem(Hankel(13, window=5), rng, measure=Weighted(weights))
@@ -62,6 +72,8 @@ CASES = [
     "weights",
     "operator",
     "operator-complex",
+    "differences",
+    "everything",
 ]
 
 
@@ -126,11 +138,41 @@ class TestOptimum:
         one, other = (solver(problem, start=start, stop=TIGHT) for start in (None, np.ones(13)))
         assert one.objective == pytest.approx(other.objective, rel=1e-4)
 
-    def test_single_precision_stays_single(self, rng):
-        problem = modes_problem(STRUCTURES["hankel"], rng, "float32")
+    @pytest.mark.parametrize("kind", ["real", "complex", "offset"])
+    def test_single_precision_stays_single(self, kind, rng):
+        structure = AFFINE if kind == "offset" else STRUCTURES["hankel"]
+        dtype = "complex64" if kind == "complex" else "float32"
+        problem = modes_problem(structure, rng, dtype)
+        optimum = relax_optimum(problem)
         for solver in ON_RELAX:
-            result = solver(problem, stop=Stop(max_iter=500, xtol=None, rtol=None, gap=1e-2))
-            assert result.y.dtype == np.float32, solver.__name__
+            result = solver(problem, stop=Stop(max_iter=2000, xtol=None, rtol=None, gap=1e-3))
+            assert result.y.dtype == np.dtype(dtype), solver.__name__
+            assert result.objective == pytest.approx(optimum, rel=2e-3), solver.__name__
+
+    def test_of_reform2_with_an_operator(self, rng):
+        problem = relax_case("operator", rng)
+        dense, thin = (solver(problem, 1.0, stop=TIGHT) for solver in (apg_svt, gcgls))
+        assert dense.objective == pytest.approx(thin.objective, rel=1e-4)
+
+    def test_rank_of_factored_admm_is_that_of_its_matrix(self, rng):
+        problem = modes_problem(STRUCTURES["hankel"], rng, mu=0.6)
+        one, other = (solver(problem, stop=TIGHT) for solver in (factored_admm, padmm))
+        assert one.rank == other.rank < 5
+
+    @pytest.mark.parametrize("solver", ON_RELAX)
+    def test_of_data_that_are_zero(self, solver):
+        result = solver(Problem(Hankel(9, window=5), np.zeros(9), 1.0), start=np.zeros(9))
+        assert result.status.converged
+        assert result.objective == 0.0
+        assert np.all(result.y == 0)
+
+    def test_a_signal_that_still_moves_has_not_converged(self):
+        problem = Problem(Hankel(9, window=5), np.arange(9.0), 1e3)
+        stop = Stop(max_iter=5000, rtol=None)
+        for solver in (padmm, padmm2, dppa):  # their X is zero from the start
+            result = solver(problem, start=np.full(9, 5.0), stop=stop)
+            assert result.status is Status.SMALL_STEP
+            assert result.gap <= 1e-2, solver.__name__
 
 
 class TestWeightedSlra:
@@ -222,10 +264,24 @@ class TestParts:
         again = dense.backward(dense.forward(y)) + 0.3 * dense.multiplicity * y
         np.testing.assert_allclose(again, right, atol=1e-8)
 
-    def test_norm_of_the_measure(self, rng):
-        dense = DenseProblem(relax_case("operator", rng))
+    @pytest.mark.parametrize("name", ["operator", "differences"])
+    def test_norm_of_the_measure(self, name, rng):
+        dense = DenseProblem(relax_case(name, rng))
         A = np.stack([dense.forward(e) for e in np.eye(13)], axis=1)
         assert 1 <= dense.measure_norm / np.linalg.norm(A, 2) ** 2 <= 1.02
+
+    @pytest.mark.parametrize("size", [1, 2, 3, 4])
+    def test_norm_of_the_measure_of_a_short_signal(self, size):
+        twice = Operator(lambda y: 2 * y, lambda d: 2 * d)
+        b = np.ones(size, dtype=complex)
+        dense = DenseProblem(Problem(Hankel(size, window=1), b, 1.0, twice))
+        assert dense.measure_norm == pytest.approx(4, rel=0.02)
+
+    def test_gram_matrices_of_single_precision_are_double(self, monkeypatch):
+        monkeypatch.setattr(_dense, "SMALL", 0)
+        Z = (np.ones((40, 1)) @ np.ones((1, 50)) / np.sqrt(2000)).astype(np.float32)
+        assert threshold_singular_values(Z, 1e-4).rank == 1
+        assert np.sum(singular_values(Z)) == pytest.approx(1, rel=1e-5)
 
 
 class TestBadInput:
@@ -247,6 +303,7 @@ class TestBadInput:
             (np.ones(4), ValueError, r"start has shape \(4,\)"),
             (np.full(5, np.nan), ValueError, "finite"),
             (np.ones(5) * 1j, TypeError, "start is complex"),
+            (LowRank(np.ones((3, 1)), np.ones((3, 1))), TypeError, "start is a LowRank"),
         ],
     )
     def test_start(self, solver, start, error, says):
@@ -257,6 +314,20 @@ class TestBadInput:
     def test_beta(self, solver):
         with pytest.raises(ValueError, match="beta is -1"):
             solver(Problem(Hankel(5, window=3), np.arange(5.0), 1.0), beta=-1)
+
+    @pytest.mark.parametrize("solver", [padmm, padmm2, dadmm2])
+    @pytest.mark.parametrize("relaxation", [0.0, 1.7, np.nan])
+    def test_relaxation(self, solver, relaxation):
+        with pytest.raises(ValueError, match="between 0 and 1.618"):
+            solver(Problem(Hankel(5, window=3), np.arange(5.0), 1.0), relaxation=relaxation)
+
+    @pytest.mark.parametrize("start", [np.ones((3, 3)), LowRank(*[np.ones((3, 2)) * 1j] * 2)])
+    def test_matrix_start(self, start):
+        problem = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
+        with pytest.raises(TypeError, match="start is"):
+            apg_svt(problem, 1.0, start=start)
+        with pytest.raises(TypeError, match="start is"):
+            weighted_slra(problem, 2, start=start)
 
     def test_of_apg_svt(self):
         problem = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)

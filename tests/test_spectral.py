@@ -102,9 +102,9 @@ class TestModes:
         modes = Modes([[0.1, -0.2], [0.3, 0.4]], amplitudes=[1j, 2.0])
         assert repr(modes).splitlines() == [
             "Modes",
-            "  amplitude      phase             frequency               damping",
-            "          2          0        0.3        0.4          0          0",
-            "          1     1.5708        0.1       -0.2          0          0",
+            "   amplitude       phase               frequency                 damping",
+            "           2           0         0.3         0.4           0           0",
+            "           1      1.5708         0.1        -0.2           0           0",
         ]
         many = repr(Modes(np.linspace(0, 0.4, 25))).splitlines()
         assert len(many) == 23

@@ -5,7 +5,7 @@ from .measure import Mask, Measure, Operator, Weighted
 from .objective import Penalized, mu_max
 from .problem import Problem
 from .run import ConvergenceWarning, History, Result, State, Status, Stop
-from .solvers import gcg, gcgls
+from .solvers import gcg, gcgls, homotopy, solve
 from .structures import (
     Circulant,
     Hankel,
@@ -45,8 +45,10 @@ __all__ = [
     "Weighted",
     "gcg",
     "gcgls",
+    "homotopy",
     "mu_max",
     "recovery_matrix",
+    "solve",
     "structure_matrix",
     "unvec",
     "vec",

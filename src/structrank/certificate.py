@@ -1,6 +1,13 @@
-"""Lower bounds: how far an iterate can at most be from the optimum."""
+"""Bounds: how far an iterate can at most be from the optimum."""
 
 from __future__ import annotations
+
+import numpy as np
+
+from ._array import Array, array_namespace, epsilon, inner, like, to_numpy
+from .structures import Structure
+
+SMALL = 100_000  # matrices of up to so many entries are formed for their singular values
 
 
 def penalized_gap(
@@ -79,3 +86,44 @@ def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float
     scale = max(alignment / norm_squared, 0.0) if norm_squared > 0 else 1.0
     scale = min(scale, mu / sigma) if sigma > 0 else scale
     return scale * alignment - scale**2 / 2 * norm_squared
+
+
+def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
+    """Upper bound of `||Q(y)||_*`, without forming the matrix if it is large.
+
+    For any orthonormal columns W it is at most `||W^H Q||_* + sqrt(n) ||Q - W W^H Q||_F`, where n
+    is what W leaves of the smaller side. W spans `Q(y) @ guess`. Small matrices are
+    decomposed, which gives the norm itself.
+
+    Parameters
+    ----------
+    structure : Structure
+    y : array
+    guess : array, shape (N, r)
+        Columns that about span the rows of `Q(y)`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel
+    >>> from structrank.certificate import nuclear_norm_bound
+    >>> round(nuclear_norm_bound(Hankel(3, window=2), np.ones(3), np.ones((2, 1))), 6)
+    2.0
+    """
+    M, N = structure.shape
+    if M * N <= SMALL:
+        return float(np.sum(np.linalg.svd(to_numpy(structure.to_dense(y)), compute_uv=False)))
+    linalg = array_namespace(y).linalg
+    W, _ = linalg.qr(structure.matmul(y, guess))
+    R = linalg.qr(structure.rmatmul(y, W))[1]
+    inside = np.linalg.svd(to_numpy(R).astype(complex), compute_uv=False)
+    total = inner(y, like(structure.multiplicity.astype(float), y, real=True) * y)
+    if structure.offset is not None:
+        offset = like(structure.offset, y)
+        total += inner(offset, offset) + 2 * inner(structure._adjoint_dense(offset), y)
+    rest = max(total - float(np.sum(inside**2)), 0.0) + 10 * epsilon(y) * total
+    return float(np.sum(inside) + np.sqrt(max(min(M, N) - W.shape[1], 0) * rest))

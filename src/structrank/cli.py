@@ -52,11 +52,13 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
       structrank reproduce ssr --out results
     """  # noqa: D301
     from . import reproduce as experiments
+    from .reproduce.figures import require_matplotlib
     from .reproduce.output import check_new, new_folder
 
     chosen = EXPERIMENTS if experiment == "all" else (experiment,)
     try:
-        for name in chosen:  # before any work
+        require_matplotlib()  # before any work
+        for name in chosen:
             check_new(out / name, force=force)
         for name in chosen:
             run = getattr(experiments, f"reproduce_{name}")
@@ -68,5 +70,5 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
             click.echo(f"{name}: written to {out / name}")
     except FileExistsError as error:
         raise click.ClickException(f"{error} (--out, --force)") from None
-    except ImportError as error:
+    except (ImportError, OSError) as error:
         raise click.ClickException(str(error)) from None

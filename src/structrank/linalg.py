@@ -18,18 +18,15 @@ class SingularPairs(NamedTuple):
     """Leading singular pairs `A v_i = s_i u_i`, largest first.
 
     `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A lies within it of
-    `values[i]`.
+    `values[i]`. `upper` is above the top singular value: the first value plus its
+    residual, which is evidence, or a bound that fails with a known probability.
     """
 
     U: Array
     values: np.ndarray
     V: Array
     residuals: np.ndarray
-
-    @property
-    def upper(self) -> float:
-        """The first value plus its residual."""
-        return float(self.values[0] + self.residuals[0])
+    upper: float
 
 
 def top_singular_pairs(
@@ -40,12 +37,20 @@ def top_singular_pairs(
     *,
     tolerance: float = 1e-3,
     max_steps: int = 60,
+    failure: float | None = None,
 ) -> SingularPairs:
     """Leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
 
-    Both bases are kept orthogonal. Stops when the residual of the first pair is
-    at most `tolerance` times its singular value; the further pairs are as good as
-    they then are.
+    Both bases are kept orthogonal. Stops when `upper` exceeds the first singular value by
+    at most `tolerance` times itself; the further pairs are as good as they then are.
+
+    With `failure`, `upper` is below the top singular value s with at most this probability over a
+    Gaussian start. The next vector of the right basis, `p(A^H A) start` for a known polynomial p,
+    has norm one, so `|p(s^2)| <= 1 / |<start, v>|` for the top vector v. Random starts are rarely
+    that orthogonal to v, and beyond its roots, the squares of `values`, p grows: s cannot be far
+    above them. See J. L. M. van Dorsselaer, M. E. Hochstenbach and H. A. van der Vorst, "Computing
+    probabilistic bounds for extreme eigenvalues of symmetric matrices with the Lanczos method",
+    SIAM J. Matrix Anal. Appl. 22 (2000).
 
     Parameters
     ----------
@@ -57,9 +62,11 @@ def top_singular_pairs(
     count : int
         Number of pairs wanted; fewer come back if the matrix has a lower rank.
     tolerance : float
-        Relative residual of the first pair.
+        By how much `upper` may exceed the first singular value, relatively.
     max_steps : int
         Largest dimension of the bases.
+    failure : float, optional
+        Probability with which `upper` may be too low. Needs a random start.
 
     Returns
     -------
@@ -78,6 +85,7 @@ def top_singular_pairs(
     left, right = _Basis(), _Basis()
     alphas: list[float] = []
     betas: list[float] = []
+    look = max(count, 4)  # at which step to see how good the pairs are
     v = start / max(_norm(start), np.finfo(float).tiny)
     right.append(v)
     u = matmul(v)
@@ -94,9 +102,15 @@ def top_singular_pairs(
         beta = _norm(v)
         steps = len(alphas)
         done = min(alpha, beta) <= negligible or steps >= max_steps
-        if done or steps >= max(count, 4):
+        if done or steps >= look:
             P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
-            if done or residuals[0] <= tolerance * values[0]:
+            upper = float(values[0] + residuals[0])
+            look += 1
+            if failure is not None:
+                look += steps // 8
+                couplings = np.array(alphas) * np.array([*betas, beta])
+                upper = _probable_bound(values, couplings, start, failure)
+            if done or upper <= (1 + tolerance) * values[0]:
                 break
         v = v / beta
         betas.append(beta)
@@ -104,7 +118,11 @@ def top_singular_pairs(
         u = left.orthogonal(matmul(v))
     keep = min(count, steps)
     return SingularPairs(
-        left.combine(P[:, :keep]), values[:keep], right.combine(Qh[:keep].T), residuals[:keep]
+        left.combine(P[:, :keep]),
+        values[:keep],
+        right.combine(Qh[:keep].T),
+        residuals[:keep],
+        upper,
     )
 
 
@@ -124,6 +142,32 @@ def _bidiagonal_svd(
     B = np.diag(alphas) + np.diag(betas, 1)
     P, values, Qh = np.linalg.svd(B)
     return P, values, Qh, beta * np.abs(P[-1])
+
+
+def _probable_bound(
+    values: np.ndarray, couplings: np.ndarray, start: Array, failure: float
+) -> float:
+    """What the top singular value exceeds with a probability of at most `failure`.
+
+    The polynomial is `prod (t - values^2) / prod couplings`. A coordinate of a random unit vector
+    of n numbers is below d with a probability of at most `d sqrt(2 n / pi)` if they are real
+    and `n d^2` if they are complex.
+    """
+    size = start.shape[0]
+    rare = (failure / size) ** 0.5 if is_complex(start) else failure * (np.pi / 2 / size) ** 0.5
+    top, safety = float(values[0]), 1 + 100 * epsilon(start)  # for rounding
+    if np.any(couplings <= 0):  # the basis holds the top pair
+        return safety * top
+    roots = (values / top) ** 2
+    enough = np.sum(np.log(couplings / top**2)) - np.log(rare)
+    # Logarithms of how far a square lies above the first: growth is at least their multiple.
+    low, high = -37.0, max(37.0, enough / values.size)
+    for _ in range(3):
+        grid = np.linspace(low, high, 33)
+        growth = np.sum(np.log(np.exp(grid)[:, None] + (1 - roots)), axis=1)
+        place = min(int(np.searchsorted(growth, enough)), 32)
+        low, high = grid[max(place - 1, 0)], grid[place]
+    return safety * top * float(np.sqrt(1 + np.exp(high)))
 
 
 def _norm(x: Array) -> float:

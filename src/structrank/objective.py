@@ -11,6 +11,7 @@ from ._array import Array, add_scaled, gram, inner, like
 from .linalg import SingularPairs, random_vector, top_singular_pairs
 from .lowrank import LowRank
 from .penalties import (
+    Penalty,
     ProjectionPenalty,
     Remainder,
     ShiftedDifferencePenalty,
@@ -34,6 +35,7 @@ class Point:
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
+    products: tuple[np.ndarray, ...]  # what the penalty wants to keep
     loss: float = 0.0  # 1/2 ||A y - b||^2
     violation: float = 0.0  # ||B X||^2
 
@@ -60,7 +62,7 @@ class Penalized:
     problem : Problem
     lam : float
         Price of a departure from the structure, above zero.
-    penalty : {"projection", "difference"}
+    penalty : {"projection", "difference"} or Penalty
         Which B: "projection" is `B = I - P`, the distance to the structured matrices;
         "difference" is the paper's, differences of neighbouring copies.
 
@@ -75,8 +77,8 @@ class Penalized:
     6.0
     """
 
-    def __init__(self, problem: Problem, lam: float, penalty: str = "projection") -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, lam: float, penalty: str | Penalty = "projection") -> None:
+        self.problem, self.measure = problem, problem.measure
         self.structure: Structure = problem.structure
         self.mu, self.lam = problem.mu, positive(lam, "lam")
         reference = problem.backprojection
@@ -99,10 +101,11 @@ class Penalized:
         left, right = S._transform_left(X.U), S._transform_right(X.V)
         total = S._adjoint((left, right))
         y = total * self.inverse_multiplicity
-        data = self.problem.measure.forward(y) + 0.0  # memory of its own
+        data = self.measure.forward(y) + 0.0  # memory of its own
         residual = data - self.target
         grams = gram(X.U, X.U), gram(X.V, X.V)
-        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams)
+        products = self.penalty.products(X.U, X.V)
+        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams, products)
         point.loss = inner(residual, residual) / 2
         point.violation = self.penalty.value(point)
         return point
@@ -122,6 +125,18 @@ class Penalized:
     def signal(self, point: Point) -> Array:
         """The signal that belongs to `X`."""
         return point.y if self.offset_mean is None else point.y - self.offset_mean
+
+    def gamma(self, point: Point) -> Array:
+        """`b - A(y)`. With `Lambda = -grad f(X)` it obeys `A^* gamma = Q^* Lambda`, as B Q = 0."""
+        return -point.residual
+
+    def departure(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+        return point.violation
+
+    def magnitude(self, point: Point) -> float:
+        """Norm of what cancels in the gradient, which says how large its rounding errors are."""
+        return self.lam * float(np.sqrt(max(point.X.norm_squared(), 0.0)))
 
     def curvature(self, point: Point) -> float:
         """Second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
@@ -151,8 +166,8 @@ class Penalized:
 
     def _gradient_signal(self, point: Point) -> Array:
         """The g of `grad f(X) = Q(g) + lam R`."""
-        g = self.problem.measure.adjoint(point.residual) * self.inverse_multiplicity
-        return add_scaled(g, -self.lam * self.penalty.shift, point.y) if self.penalty.shift else g
+        g = self.measure.adjoint(point.residual) * self.inverse_multiplicity
+        return self.penalty.add_signal(g, point, self.lam)
 
     # -- along a line -------------------------------------------------------------------
 
@@ -207,7 +222,7 @@ class Line:
     def __init__(self, objective: Penalized, point: Point, DU: Array, DV: Array) -> None:
         self.point, self.DU, self.DV = point, DU, DV
         S, scale = objective.structure, objective.inverse_multiplicity
-        forward = objective.problem.measure.forward
+        forward = objective.measure.forward
         self.left, self.right = S._transform_left(DU), S._transform_right(DV)
         self.total1 = S._adjoint((point.left, self.right), (self.left, point.right))
         self.total2 = S._adjoint((self.left, self.right))
@@ -215,6 +230,7 @@ class Line:
         self.data1, self.data2 = forward(self.y1), forward(self.y2)
         self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
         self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
+        self.products = objective.penalty.products(DU, DV)
         self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
         self.violation = objective.penalty.along(self)
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
@@ -239,6 +255,7 @@ class Line:
             add_scaled(add_scaled(p.residual, t, self.data1), t**2, self.data2),
             G[0] + t * G[1] + t**2 * G[2],
             H[0] + t * H[1] + t**2 * H[2],
+            tuple(a + t * b for a, b in zip(p.products, self.products, strict=True)),
             quartic.value(self.loss, t),
             max(quartic.value(self.violation, t), 0.0),
         )
@@ -279,9 +296,9 @@ def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projectio
     return gradient.top(1, start, tolerance=1e-10, max_steps=300).upper
 
 
-def _penalty(
-    name: str, structure: Structure, reference: Array
-) -> ProjectionPenalty | ShiftedDifferencePenalty | SparseDifferencePenalty:
+def _penalty(name: str | Penalty, structure: Structure, reference: Array) -> Penalty:
+    if not isinstance(name, str):
+        return name
     if name == "projection":
         return ProjectionPenalty(structure, reference)
     if name == "difference":

@@ -1,12 +1,13 @@
 """The two ways to price a departure from the structure: ||BX||^2 for two matrices B.
 
 Both vanish exactly on structured matrices. A penalty contributes to the gradient of the
-objective a structured part, `-shift * Q(y)`, and a part R that is applied to
+objective a structured part, given by a signal, and a part R that is applied to
 thin matrices. Along a line in the factors its value is a polynomial of degree four.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +16,17 @@ import numpy as np
 from array_api_compat import device
 from array_api_extra import at
 
-from ._array import Array, add_rotated, array_namespace, conj, inner, is_numpy_array, like
+from ._array import (
+    Array,
+    add_rotated,
+    add_scaled,
+    array_namespace,
+    conj,
+    gram,
+    inner,
+    is_numpy_array,
+    like,
+)
 from .lowrank import LowRank
 from .quartic import gram_line, products, square, trace_product
 from .structures import Structure, structure_matrix, unvec, vec
@@ -27,17 +38,56 @@ if TYPE_CHECKING:
 Pair = tuple[Array, Array]
 
 
-class ProjectionPenalty:
+class Penalty(ABC):
+    """A price `||B (X - Q0)||^2` of a departure from the structure, Q0 its offset."""
+
+    @abstractmethod
+    def quadratic(self, point: Point) -> float:
+        """`||B X||^2`, without the offset."""
+
+    @abstractmethod
+    def linear(self, point: Point) -> float:
+        """`-<B Q0, B X>`."""
+
+    @abstractmethod
+    def value(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+
+    @abstractmethod
+    def remainder(self, point: Point) -> Remainder:
+        """The part R of half the gradient that is applied to thin matrices."""
+
+    def add_signal(self, g: Array, point: Point, lam: float) -> Array:
+        """`g` plus `lam` times the signal of the rest, which is structured."""
+        return g
+
+    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
+        R = self.remainder(point)
+        return (
+            totals[0] + lam * R.matmul(point.V) + mu * point.U,
+            totals[1] + lam * R.rmatmul(point.U) + mu * point.V,
+        )
+
+    @abstractmethod
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+
+    def products(self, U: Array, V: Array) -> tuple[np.ndarray, ...]:
+        """Small matrices, linear in U and V, that a point keeps for the penalty."""
+        return ()
+
+
+class ProjectionPenalty(Penalty):
     """`||X - P X||^2`, the squared distance to the structured matrices: B = I - P."""
 
-    shift = 1.0
-
     def __init__(self, structure: Structure, reference: Array) -> None:
-        self.offset = None
+        self.offset, self.constant = None, 0.0  # ||B Q0||^2
         if structure.offset is not None:
             # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
             offset = like(structure.offset, reference)
             self.offset = offset - structure._linear_to_dense(structure.average_dense(offset))
+            self.constant = inner(self.offset, self.offset)
 
     def quadratic(self, point: Point) -> float:
         """`||B X||^2`, without the offset."""
@@ -52,8 +102,11 @@ class ProjectionPenalty:
 
     def value(self, point: Point) -> float:
         """`||B (X - Q0)||^2`."""
-        constant = 0.0 if self.offset is None else inner(self.offset, self.offset)
-        return max(self.quadratic(point) + 2 * self.linear(point) + constant, 0.0)
+        return max(self.quadratic(point) + 2 * self.linear(point) + self.constant, 0.0)
+
+    def add_signal(self, g: Array, point: Point, lam: float) -> Array:
+        """`g` plus the signal of the gradient's structured part, `-lam Q(y)`."""
+        return add_scaled(g, -lam, point.y)
 
     def remainder(self, point: Point) -> Remainder:
         """R = X - Q0, to be applied to thin matrices."""
@@ -75,24 +128,89 @@ class ProjectionPenalty:
         coefficients = trace_product(line.gram_U, line.gram_V)
         p = line.point
         coefficients -= products((p.y, line.y1, line.y2), (p.total, line.total1, line.total2))
+        coefficients[0] += self.constant
         if self.offset is not None:
             xp = array_namespace(line.DU)
             QV, QD = xp.matmul(self.offset, p.V), xp.matmul(self.offset, line.DV)
             U, D = p.U, line.DU
-            coefficients[0] += inner(self.offset, self.offset) - 2 * inner(U, QV)
+            coefficients[0] -= 2 * inner(U, QV)
             coefficients[1] -= 2 * (inner(D, QV) + inner(U, QD))
             coefficients[2] -= 2 * inner(D, QD)
         return coefficients
 
 
-class ShiftedDifferencePenalty:
+class MultiplierPenalty(ProjectionPenalty):
+    """`||B (X - Q0 + D / lam)||^2` with a multiplier D of `B (X - Q0) = 0`, `D = T - weight Q0`.
+
+    Up to a constant, `lam / 2` times this is `lam / 2 ||B (X - Q0)||^2 + <B D, B X>`. The sum of
+    `lam (X - Q0)` over several X is a D of this kind, with a T of low rank.
+    """
+
+    def __init__(
+        self, structure: Structure, reference: Array, lam: float, T: LowRank, weight: float
+    ) -> None:
+        super().__init__(structure, reference)
+        if T.rank == 0:  # products need something to work on
+            T = LowRank.ones(T.shape, T.U).scaled(0.0)
+        self.lam, self.T = lam, T
+        if self.offset is not None:
+            self.offset *= 1 + weight / lam
+            self.constant *= (1 + weight / lam) ** 2
+        total = structure.adjoint(T.U, T.V)
+        multiplicity = like(structure.multiplicity.astype(float), reference, real=True)
+        self.mean = total / multiplicity
+        self.constant += (T.norm_squared() - inner(self.mean, total)) / lam**2
+        if self.offset is not None:
+            QV = array_namespace(T.U).matmul(self.offset, T.V)
+            self.constant -= 2 * inner(T.U, QV) / lam
+
+    def linear(self, point: Point) -> float:
+        """`<B (D / lam - Q0), B X>`."""
+        left, right = point.products
+        with_T = np.sum(left * right.conj()).real - inner(self.mean, point.total)
+        return super().linear(point) + float(with_T) / self.lam
+
+    def products(self, U: Array, V: Array) -> tuple[np.ndarray, ...]:
+        """`T_U^H U` and `T_V^H V` for the factors of T."""
+        return gram(self.T.U, U), gram(self.T.V, V)
+
+    def add_signal(self, g: Array, point: Point, lam: float) -> Array:
+        """`g` plus the signal of the gradient's structured part, `-lam Q(y) - Q(C T)`."""
+        return add_scaled(super().add_signal(g, point, lam), -1.0, self.mean)
+
+    def remainder(self, point: Point) -> Remainder:
+        """R = X + D / lam - Q0, to be applied to thin matrices."""
+        X = point.X.appended(self.T.scaled(1 / self.lam))
+        return X if self.offset is None else _Shifted(X, self.offset)
+
+    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
+        U, V = super().add_factor_products(totals, point, lam, mu)
+        left, right = point.products
+        return add_rotated(U, self.T.U, right), add_rotated(V, self.T.V, left)
+
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+        (left0, right0), (left1, right1) = line.point.products, line.products
+        totals = line.point.total, line.total1, line.total2
+        with_T = (
+            left0 * right0.conj(),
+            left0 * right1.conj() + left1 * right0.conj(),
+            left1 * right1.conj(),
+        )
+        coefficients = super().along(line)
+        for i in range(3):
+            product = np.sum(with_T[i]).real - inner(self.mean, totals[i])
+            coefficients[i] += 2 * product / self.lam
+        return coefficients
+
+
+class ShiftedDifferencePenalty(Penalty):
     """The paper's B for Hankel and Toeplitz: differences of neighbouring copies.
 
     Every box of differences makes `B X` the difference of two shifted copies of
     `U V^H`, a matrix of rank 2r that is never multiplied out.
     """
-
-    shift = 0.0
 
     def __init__(self, structure: Structure, reference: Array) -> None:
         differences = structure.differences()
@@ -128,10 +246,6 @@ class ShiftedDifferencePenalty:
         """R = B^T B X, to be applied to thin matrices."""
         return _ShiftedRemainder(self, self._images(point.U, point.V))
 
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
-        return _add_factor_products(totals, self.remainder(point), point, lam, mu)
-
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
         images = self._images(line.point.U, line.point.V)
@@ -145,10 +259,8 @@ class ShiftedDifferencePenalty:
         )
 
 
-class SparseDifferencePenalty:
+class SparseDifferencePenalty(Penalty):
     """The paper's B for any structure, as a sparse matrix: O(MN) memory, NumPy only."""
-
-    shift = 0.0
 
     def __init__(self, structure: Structure, reference: Array) -> None:
         if not is_numpy_array(reference):
@@ -182,10 +294,6 @@ class SparseDifferencePenalty:
         """R = B^T B (X - Q0), to be applied to thin matrices."""
         R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
         return _Dense(unvec(self.structure, R).astype(point.U.dtype))
-
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
-        return _add_factor_products(totals, self.remainder(point), point, lam, mu)
 
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
@@ -269,10 +377,3 @@ def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
     xp = array_namespace(F)
     box = xp.reshape(F.T, (F.shape[1], *grid))[(slice(None), *slices, ...)]
     return xp.reshape(box, (F.shape[1], prod(box.shape[1:])))
-
-
-def _add_factor_products(totals: Pair, R: Remainder, point: Point, lam: float, mu: float) -> Pair:
-    return (
-        totals[0] + lam * R.matmul(point.V) + mu * point.U,
-        totals[1] + lam * R.rmatmul(point.U) + mu * point.V,
-    )

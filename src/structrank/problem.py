@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._array import Array, array_namespace, as_array, is_complex, is_floating, to_numpy
+from .lowrank import LowRank
 from .measure import Everything, Weighted, as_measure
 from .structures import Structure
 
@@ -118,3 +119,25 @@ def positive(value: Any, name: str) -> float:
     if not is_number or not 0 < float(value) < np.inf:
         raise ValueError(f"{name} is {value!r}, but a finite number above zero is expected")
     return float(value)
+
+
+def checked_start(start: LowRank | None, problem: Problem) -> LowRank:
+    """`start` in the data type of the problem, by default zero, or an error if it does not fit."""
+    shape, reference = problem.structure.shape, problem.backprojection
+    if start is None:
+        return LowRank.zeros(shape, reference)
+    if not isinstance(start, LowRank):
+        raise TypeError(f"start is {type(start).__name__}, but a LowRank is expected")
+    if start.shape != shape:
+        raise ValueError(f"start has shape {start.shape}, but {problem.structure!r} has {shape}")
+    if type(start.U) is not type(reference):
+        raise TypeError(
+            f"start holds {type(start.U).__name__}, but the problem {type(reference).__name__}: "
+            "they have to be of one array library"
+        )
+    if is_complex(start.U) and not is_complex(reference):
+        raise TypeError("start is complex, but the signal is real")
+    if not all(np.all(np.isfinite(to_numpy(F))) for F in (start.U, start.V)):
+        raise ValueError("start holds NaN or inf, but finite factors are expected")
+    xp = array_namespace(start.U, reference)
+    return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))

@@ -70,13 +70,14 @@ class Stop:
     max_iter : int
         Largest number of iterations.
     xtol : float or None
-        Smallest step `||X_{k+1} - X_k||_F`.
+        Smallest step `||X_{k+1} - X_k||_F`, in the units of the signal.
     rtol : float or None
         Smallest change of the objective, relative to the smaller of the two values.
     gap : float or None
         Certified gap, relative to the objective.
     max_time : float or None
-        Seconds, without the time spent in callbacks.
+        Seconds, without the time spent in callbacks, and without that of evaluating the
+        objective and its bound for methods that do not need them.
 
     Examples
     --------
@@ -134,6 +135,10 @@ class State:
         """Number of columns of the factors."""
         return self.X.rank
 
+    def distance(self, other: State) -> float:
+        """How far the iterate has moved, `||X - X'||_F`."""
+        return self.X.distance(other.X)
+
 
 class Figures(NamedTuple):
     """What is known about an iterate."""
@@ -154,10 +159,15 @@ class LazyState(State):
     def __init__(self, X: LowRank, y: Array, figures: Callable[[], Figures]) -> None:
         self.__dict__.update(X=X, y=y, work_out=figures)
 
+    def distance(self, other: State) -> float:
+        """How far the iterate has moved, in its matrix or in its signal, which may differ."""
+        return max(self.X.distance(other.X), float(np.linalg.norm(self.y - other.y)))
+
     def __getattr__(self, name: str) -> float:
         if name not in Figures._fields:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        self.__dict__.update(self.__dict__["work_out"]()._asdict())
+        work_out = self.__dict__.pop("work_out")  # and with it what only the figures need
+        self.__dict__.update(work_out()._asdict())
         return self.__dict__[name]
 
 
@@ -364,7 +374,7 @@ def _status(
     if stop.gap is not None and gap <= stop.gap:
         return Status.GAP
     if last is not None:
-        if stop.xtol is not None and state.X.distance(last.X) <= stop.xtol:
+        if stop.xtol is not None and state.distance(last) <= stop.xtol:
             return Status.SMALL_STEP
         change = abs(state.objective - last.objective)
         if stop.rtol is not None and change <= stop.rtol * min(state.objective, last.objective):

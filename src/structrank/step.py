@@ -1,9 +1,10 @@
-"""Line 4 of Algorithm 1: how much of X to keep and how much of Z to add, in closed form."""
+"""Lines 3 and 4 of Algorithm 1: what to add to X, and how much of both, in closed form."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ._array import rotate
 from .linalg import SingularPairs
 from .lowrank import LowRank
 from .objective import Penalized, Point
@@ -45,6 +46,16 @@ class StepPlane:
         """The upper bound, up to a constant."""
         x = np.array(step)
         return float(x @ self.linear + x @ self.quadratic @ x / 2)
+
+
+def atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
+    """Z_k: the singular pairs that pay for their rank, mixed to nuclear norm one."""
+    excess = np.maximum(top.values[:pairs] - mu, 0.0)
+    if excess[0] == 0.0:
+        excess[0] = 1.0
+    use = int(np.count_nonzero(excess))
+    roots = np.sqrt(excess[:use] / np.sum(excess))
+    return LowRank(rotate(top.U[:, :use], np.diag(roots)), rotate(top.V[:, :use], np.diag(roots)))
 
 
 def _ratio(numerator: float, denominator: float) -> float:

@@ -38,9 +38,9 @@ class Modes:
     >>> cosine = Modes([0.25, -0.25], amplitudes=0.5)
     >>> cosine
     Modes
-      amplitude      phase  frequency    damping
-            0.5          0       0.25          0
-            0.5          0      -0.25          0
+       amplitude       phase   frequency     damping
+             0.5           0        0.25           0
+             0.5           0       -0.25           0
     >>> np.round(cosine.signal(5).real, 12) + 0.0
     array([ 1.,  0., -1.,  0.,  1.])
     """
@@ -98,15 +98,15 @@ class Modes:
         return len(self.frequencies)
 
     def __repr__(self) -> str:
-        width = 11 * self.frequencies.shape[1]
+        width = 12 * self.frequencies.shape[1]
         lines = [
             "Modes",
-            f"{'amplitude':>11}{'phase':>11}{'frequency':>{width}}{'damping':>{width}}",
+            f"{'amplitude':>12}{'phase':>12}{'frequency':>{width}}{'damping':>{width}}",
         ]
         for a, f, damping in zip(self.amplitudes, self.frequencies, self.dampings, strict=True):
             numbers = np.array([abs(a), np.angle(a), *f, *damping])
             numbers[np.abs(numbers) < 1e-9] = 0.0
-            lines.append("".join(f"{x:>11.5g}" for x in numbers))
+            lines.append("".join(f"{x:>12.5g}" for x in numbers))
         hidden = len(lines) - 22
         return "\n".join(lines[:22] + [f"  and {hidden} more"] * (hidden > 0))
 
@@ -142,8 +142,8 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
     >>> result = gcgls(Problem(Hankel(40, window=20), y, mu=0.01, measure="lifted"), lam=1.0)
     >>> find_modes(result)
     Modes
-      amplitude      phase  frequency    damping
-              3          0        0.1       0.05
+       amplitude       phase   frequency     damping
+               3           0         0.1        0.05
     """
     if not isinstance(result, Result):
         raise TypeError(f"result is {type(result).__name__}, but a Result is expected")

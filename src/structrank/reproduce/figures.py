@@ -27,14 +27,20 @@ MARKERS = dict(zip(COLORS, "osDv^<>", strict=True))
 DASHES = {"reform2": "-", "relax": "--"}
 
 
-def _figure(*arguments: Any, **options: Any) -> Any:
-    """A figure that draws into files, whatever the user's own matplotlib is set to."""
+def require_matplotlib() -> None:
+    """An error that says what to install, unless pictures can be drawn."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise ImportError('pictures need matplotlib: pip install "structrank[plot]"') from error
-    figure = Figure(*arguments, layout="constrained", **options)
+
+
+def _figure(**options: Any) -> Any:
+    """A figure that draws into files, whatever the user's own matplotlib is set to."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained", **options)
     FigureCanvasAgg(figure)
     return figure
 

@@ -13,7 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..run import Result, Status
+
 Row = dict[str, Any]
+PACKAGES = ("structrank", "numpy", "scipy", "matplotlib")
 
 
 @contextmanager
@@ -27,14 +30,18 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     force : bool
         Replace what is there.
     """
+    path = path.resolve()
     check_new(path, force=force)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
     partial.mkdir(parents=True)
     try:
         yield partial
+        check_new(path, force=force)  # it may have come to be meanwhile
+        replaced = path.with_name(f".{path.name}.replaced-{os.getpid()}")
         if path.exists():
-            shutil.rmtree(path)
+            path.rename(replaced)
         partial.rename(path)
+        shutil.rmtree(replaced, ignore_errors=True)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
@@ -45,6 +52,16 @@ def check_new(path: Path, *, force: bool) -> None:
         raise FileExistsError(f"{path} is a file, but a folder is expected")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: choose another folder, or allow it to be replaced")
+    above = next(parent for parent in path.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK):
+        raise PermissionError(f"{above} is no folder that can be written to: choose another")
+
+
+def uninterrupted(result: Result) -> Result:
+    """A result, or the interruption it was cut short by: half a run is not to be published."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> str:
@@ -82,7 +99,10 @@ def write_about(folder: Path, settings: Row) -> None:
         "settings": settings,
         "versions": {
             "python": platform.python_version(),
-            **{name: metadata.version(name) for name in ("structrank", "numpy", "scipy")},
+            **{
+                name: metadata.version(name)
+                for name in ("structrank", "numpy", "scipy", "matplotlib")
+            },
         },
         "machine": {
             "system": platform.platform(),

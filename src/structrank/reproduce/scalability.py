@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from ..applications import empirical_covariances, random_system, realization_pro
 from ..lowrank import LowRank
 from ..objective import mu_max
 from ..problem import Problem
-from ..run import ConvergenceWarning, Stop
+from ..run import ConvergenceWarning, Result, Stop
 from ..solvers import gcg, gcgls
 from . import figures
-from .output import write_about, write_table
+from .output import uninterrupted, write_about, write_table
 
 ROWS, COLUMNS, ORDER, SAMPLES, NOISE, LAM = 41, 200, 10, 1000, 0.05, 1.0
 OUTPUTS = (50, 100, 150, 200)  # M x N = 2050 x 10000 ... 8200 x 40000
@@ -42,7 +43,8 @@ class Timing:
 def scalability_problem(outputs: int, *, seed: int = 0) -> Problem:
     """The paper's set-up at spectral norm one, mu at half of mu_max."""
     system = random_system(outputs, ORDER, normalization="spectral", seed=seed)
-    record = system.simulate(SAMPLES, seed=seed, noise=NOISE)
+    rng = np.random.default_rng([seed, 1])  # apart from that of the system
+    record = system.simulate(SAMPLES, seed=rng, noise=NOISE)
     covariances = empirical_covariances(record, COLUMNS)
     mu = 0.5 * mu_max(realization_problem(covariances, ROWS, COLUMNS, 1.0))
     return realization_problem(covariances, ROWS, COLUMNS, mu)
@@ -92,16 +94,16 @@ def reproduce_scalability(
         for t in timings
     ]
     figures.times(timings, folder / "scalability.png")
-    write_about(folder, {"experiment": "scalability", "quick": quick, "seeds": [seed, seed]})
+    write_about(folder, {"experiment": "scalability", "quick": quick, "seeds": [seed], "lam": LAM})
     return [write_table(folder / "scalability", rows)]
 
 
-def _timed(name: str, solver: object, problem: Problem) -> Timing:
+def _timed(name: str, solver: Callable[..., Result], problem: Problem) -> Timing:
     start = LowRank.ones(problem.structure.shape, problem.b)
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        result = solver(problem, LAM, penalty="difference", start=start, stop=Stop())  # type: ignore[operator]
+        result = uninterrupted(solver(problem, LAM, penalty="difference", start=start, stop=Stop()))
     seconds = time.perf_counter() - began
     values = int(np.prod(problem.structure.signal_shape))
     rows, columns = problem.structure.shape

@@ -7,7 +7,7 @@ ratio of 10, window 8 x 8, mu = 0.1. The paper's source gives a normalised error
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from ..run import ConvergenceWarning, Result, Stop
 from ..solvers import gcgls
 from ..structures import Hankel
 from . import figures
-from .output import Row, write_about, write_table
+from .output import Row, uninterrupted, write_about, write_table
 
 SHAPE, COUNT, PRINTED_ERROR = (101, 101), 6, 0.181
 
@@ -65,7 +65,7 @@ class Setting:
             options = {"step": "paper", "pairs": 1, "start": start, "stop": stop}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return gcgls(problem, self.lam, **options)
+            return uninterrupted(gcgls(problem, self.lam, **options))
 
 
 # lam is not printed; with a plain mask its natural size is the inverse of the multiplicity.
@@ -114,7 +114,9 @@ def reproduce_scs(
                     path = folder / f"scs-{setting.file}.png"
                     figures.spectral_panels(sample, result.y, title, path)
                 bar.update()
-    write_about(folder, {"experiment": "scs", "quick": quick, "seeds": list(seeds)})
+    settings = [asdict(setting) for setting in SETTINGS]
+    about = {"experiment": "scs", "quick": quick, "seeds": list(seeds), "settings": settings}
+    write_about(folder, about)
     return [
         write_table(folder / "scs-seeds", rows),
         write_table(folder / "scs", [_summary(setting, rows) for setting in SETTINGS]),

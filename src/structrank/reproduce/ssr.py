@@ -33,13 +33,13 @@ from ..applications import (
 from ..lowrank import LowRank
 from ..problem import Problem
 from ..run import ConvergenceWarning, Result, State, Stop
-from ..solvers import apg_svt, dadmm2, dppa, gcg, gcgls, padmm, padmm2
+from ..solvers import apg_svt, dadmm2, dppa, factored_admm, gcg, gcgls, padmm, padmm2
 from ..solvers._dense import DenseProblem, singular_values
 from . import figures
-from .output import Row, write_about, write_table
+from .output import Row, uninterrupted, write_about, write_table
 
 ROWS, COLUMNS, ORDER, NOISE, LAM = 21, 100, 10, 0.05, 1.0  # the paper's j, k, r, sigma; lam is ours
-FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # penalties tried
+FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # penalties tried
 REALIZATION_ROWS = 11  # few: the late lags hold little but noise
 RANK_THRESHOLD = 1e-3  # the paper's: singular values above it are counted
 
@@ -53,6 +53,11 @@ class Method:
     name: str
     formulation: str  # "relax" or "reform2"
     solver: Solve
+
+    @property
+    def dense(self) -> bool:
+        """Whether it forms the matrix."""
+        return self.solver not in (gcg, gcgls)
 
     def run(
         self, problem: Problem, *, ones: bool, factor: float | None = None, **options: Any
@@ -72,7 +77,7 @@ class Method:
             options["start"] = LowRank.ones(shape, problem.b) if ones else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return self.solver(problem, **options)
+            return uninterrupted(self.solver(problem, **options))
 
 
 METHODS = (
@@ -84,6 +89,9 @@ METHODS = (
     Method("DADMM2", "relax", dadmm2),
     Method("DPPA", "relax", dppa),
 )
+
+
+FACTORED_ADMM = Method("factored ADMM", "relax", partial(factored_admm, rank=30))  # tuned only
 
 
 @dataclass(frozen=True)
@@ -114,7 +122,8 @@ class Case:
     @cached_property
     def record(self) -> np.ndarray:
         """What is observed of it."""
-        return self.system.simulate(self.samples, seed=self.seed, noise=NOISE)
+        rng = np.random.default_rng([self.seed, 1])  # apart from that of the system
+        return self.system.simulate(self.samples, seed=rng, noise=NOISE)
 
     @cached_property
     def covariances(self) -> np.ndarray:
@@ -186,7 +195,8 @@ def reproduce_ssr(
         for name, group in groupby(cases, lambda case: case.name):
             smallest, *_ = same = list(group)
             bar.set_postfix_str(f"{name}: tuning")
-            factors, tuned = tune(replace(smallest, outputs=max(smallest.outputs // 2, 4)))
+            smaller = replace(smallest, outputs=max(smallest.outputs // 2, 4))
+            factors, tuned = tune(smaller, 0.15 if quick else 0.7)
             tuning += tuned
             for case in same:
                 curves = [compare(case, m, factors.get(m.name), quick, bar) for m in METHODS]
@@ -197,7 +207,8 @@ def reproduce_ssr(
                     orders += [order_row(case, curve) for curve in curves]
         recovered = [_recovered(quick, s, bar) for s in seeds]
     figures.poles([found for _, found in recovered], folder / "ssr-poles.png")
-    write_about(folder, {"experiment": "ssr", "quick": quick, "seeds": list(seeds)})
+    settings = {"lam": LAM, "noise": NOISE, "rows": ROWS, "columns": COLUMNS}
+    write_about(folder, {"experiment": "ssr", "quick": quick, "seeds": list(seeds), **settings})
     return [
         write_table(folder / "ssr-tuning", tuning),
         write_table(folder / "ssr-methods", rows),
@@ -224,27 +235,27 @@ def _well_posed(outputs: int, seed: int, quick: bool) -> Case:
         order=3 if quick else ORDER,
         spectral_radius=0.9,
         ones=False,
-        samples=20_000 if quick else 200_000,
+        samples=50_000 if quick else 200_000,
     )
 
 
-def tune(case: Case) -> tuple[dict[str, float], list[Row]]:
+def tune(case: Case, seconds: float) -> tuple[dict[str, float], list[Row]]:
     """The best penalty of every method for (relax) on a smaller case, and what the others gave."""
     problem = case.problem("relax")
-    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3, max_time=3.0)
+    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
     tried = {
         (method.name, factor): Curve(
             method, method.run(problem, ones=case.ones, factor=factor, stop=stop), {}
         )
-        for method in METHODS
+        for method in (*METHODS, FACTORED_ADMM)
         if method.formulation == "relax"
         for factor in FACTORS
     }
     best = 1.01 * min(curve.result.objective for curve in tried.values())
     factors, rows = {}, []
     for name in dict.fromkeys(name for name, _ in tried):
-        seconds = {f: tried[name, f].seconds_to(best) for f in FACTORS}
-        reached = {f: t for f, t in seconds.items() if t is not None}
+        times = {f: tried[name, f].seconds_to(best) for f in FACTORS}
+        reached = {f: t for f, t in times.items() if t is not None}
         objectives = {f: tried[name, f].result.objective for f in FACTORS}
         factors[name] = (
             min(reached, key=reached.__getitem__)
@@ -256,7 +267,7 @@ def tune(case: Case) -> tuple[dict[str, float], list[Row]]:
                 "case": case.name,
                 "size": case.size,
                 "method": name,
-                **{f"seconds to 1% at {f:g}": t for f, t in seconds.items()},
+                **{f"seconds to 1% at {f:g}": t for f, t in times.items()},
                 "chosen": factors[name],
             }
         )
@@ -270,17 +281,23 @@ def compare(case: Case, method: Method, factor: float | None, quick: bool, bar: 
     ranks: dict[int, int] = {}
     iterate = count()
 
+    last: dict[int, np.ndarray] = {}
+
     def count_rank(state: State) -> None:
         k = next(iterate)
+        last.clear()
+        last[k] = state.y
         if k <= 10 or k % 5 == 0:  # it costs as much as an iteration of a rival
             ranks[k] = lifted_rank(problem, state.y)
 
     run = partial(method.run, problem, ones=case.ones, factor=factor)
-    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3, max_time=5.0 if quick else 8.0)
+    seconds = 0.5 if quick else 6.0
+    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
     curve = Curve(method, run(stop=stop, callback=count_rank), ranks)
-    ranks[len(curve.result.history) - 1] = lifted_rank(problem, curve.result.y)
+    ranks.update((k, lifted_rank(problem, y)) for k, y in last.items())
+    steps = min(curve.result.iterations, 3 if method.dense else 100)
     tracemalloc.start()
-    run(stop=Stop(max_iter=3, xtol=None, rtol=None))
+    run(stop=Stop(max_iter=max(steps, 1), xtol=None, rtol=None, max_time=seconds))
     curve.peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     bar.update()
@@ -327,6 +344,7 @@ def order_row(case: Case, curve: Curve) -> Row:
     """What one method says about the order and the covariances of a well-posed case."""
     truth = case.system.covariances(ROWS + COLUMNS - 1)[1:]
     return {
+        "size": case.size,
         "method": curve.method.name,
         "formulation": curve.method.formulation,
         "true order": case.system.order,
@@ -359,7 +377,7 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
     case = _well_posed(4 if quick else 20, seed, quick)
     problem = case.problem("reform2")
     stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3)
-    result = gcgls(problem, LAM, penalty="difference", stop=stop)
+    result = uninterrupted(gcgls(problem, LAM, penalty="difference", stop=stop))
     order = found_order(result)
     model, remedy = _realized(np.concatenate([case.covariances[:1], result.y]), order)
     lags = ROWS + COLUMNS - 1
@@ -368,22 +386,28 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
         "seed": seed,
         "true order": case.system.order,
         "order found": order,
-        "order realised": model.order,
+        "order realised": None if model is None else model.order,
         "mu": problem.mu,
         "covariance error, as observed": _error(case.covariances[1:], truth[:COLUMNS]),
         "covariance error, recovered": _error(result.y, truth),
-        "covariance error, realised": _error(model.covariances(lags)[1:], truth),
-        "largest error of a pole": _largest_pole_error(case.system.poles, model.poles),
+        "covariance error, realised": (
+            None if model is None else _error(model.covariances(lags)[1:], truth)
+        ),
+        "largest error of a pole": (
+            None if model is None else _largest_pole_error(case.system.poles, model.poles)
+        ),
         "noise floor added": remedy,
     }
     bar.update()
-    return row, Recovered(seed, case.system.poles, model.poles)
+    found = np.zeros(0, complex) if model is None else model.poles
+    return row, Recovered(seed, case.system.poles, found)
 
 
-def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel, bool]:
+def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel | None, bool]:
     """A system with these covariances, and whether it needed a noise floor.
 
-    Where the model of the order found is not stable, that of the largest lower order that is.
+    Where the model of the order found is not stable, that of the largest lower order that is;
+    None where there is none.
     """
     for lower in range(order, 0, -1):
         try:
@@ -392,7 +416,7 @@ def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel, boo
             return realize(covariances, lower, rows=REALIZATION_ROWS, noise_floor="auto"), True
         except ValueError:
             continue
-    raise ValueError(f"no model of order 1 to {order} is stable")
+    return None, False
 
 
 def _error(got: np.ndarray, truth: np.ndarray) -> float:

@@ -1,13 +1,15 @@
 """Solvers, each a generator of states that `structrank.run.run` drives.
 
-`gcg` and `gcgls` are the paper's, on thin factors. The others are what it compares with, or names:
-on (relax) `padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point`, on (reform2)
-`apg_svt`, and `weighted_slra` at a fixed rank. They form dense matrices.
+`gcg` and `gcgls` are the paper's, on thin factors; `solve` and `homotopy` go on from them to the
+original problem (relax). The others are what the paper compares with, or names: on (relax)
+`padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point`, on (reform2) `apg_svt`,
+and `weighted_slra` at a fixed rank. They form dense matrices.
 """
 
 from .apg_svt import apg_svt
 from .dadmm2 import dadmm2
 from .dppa import dppa
+from .exact import homotopy, solve
 from .factored_admm import factored_admm
 from .gcg import gcg, gcgls
 from .interior_point import interior_point
@@ -22,8 +24,10 @@ __all__ = [
     "factored_admm",
     "gcg",
     "gcgls",
+    "homotopy",
     "interior_point",
     "padmm",
     "padmm2",
+    "solve",
     "weighted_slra",
 ]

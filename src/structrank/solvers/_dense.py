@@ -10,12 +10,14 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from .._array import inner, is_numpy_array
 from ..certificate import dual_bound
+from ..linalg import random_vector
 from ..lowrank import LowRank
 from ..measure import Everything, Weighted
 from ..problem import Problem
 from ..run import Figures, LazyState
 
-ACCURATE = 1e-4  # thresholds above this share of the norm: Gram matrices are accurate enough
+ACCURATE = 1e-6  # thresholds above this share of the norm: Gram matrices are accurate enough
+GOLDEN = (1 + 5**0.5) / 2
 SMALL = 100_000  # matrices of up to so many entries are decomposed without Gram matrices
 
 
@@ -56,7 +58,9 @@ class DenseProblem:
     @cached_property
     def offset_total(self) -> np.ndarray | float:
         """`Q^*(Q0)`."""
-        return 0.0 if self.structure.offset is None else self.adjoint(self.structure.offset)
+        if self.structure.offset is None:
+            return 0.0
+        return self.adjoint(self.structure.offset).astype(self.backprojection.dtype)
 
     # -- the map A ----------------------------------------------------------------------
 
@@ -73,12 +77,17 @@ class DenseProblem:
         """`||A||^2`, or slightly more."""
         if self.diagonal is not None:
             return float(np.max(self.diagonal))
-        size = self.backprojection.size
-        if size == 1:
-            return inner(*[self.forward(np.ones_like(self.backprojection))] * 2)
-        A = self._flat_operator(0.0)
-        top = eigsh(A, k=1, return_eigenvectors=False, v0=np.ones(size, A.dtype), tol=1e-3)
+        A, size = self._flat_operator(0.0), self.backprojection.size
+        if size <= 3:  # too few for ARPACK
+            return float(np.linalg.norm(A @ np.eye(size, dtype=A.dtype), 2))
+        start = random_vector(size, self.backprojection, seed=0)
+        top = eigsh(A, k=1, return_eigenvectors=False, v0=start, tol=1e-3)
         return 1.01 * float(top[0])
+
+    @property
+    def curvature(self) -> np.ndarray | float:
+        """An upper bound of `A^* A`, by entry where it is diagonal."""
+        return self.measure_norm if self.diagonal is None else self.diagonal
 
     def solve(self, beta: float, right: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """Solve `(A^* A + beta Q^* Q) y = right`."""
@@ -96,8 +105,7 @@ class DenseProblem:
     @cached_property
     def scale(self) -> float:
         """Price of rank over the size of the lifted data: what a penalty is measured in."""
-        diagonal = self.measure_norm if self.diagonal is None else self.diagonal
-        fit = self.backprojection / np.maximum(diagonal, np.finfo(float).tiny)
+        fit = self.backprojection / np.maximum(self.curvature, np.finfo(np.float32).tiny)
         top = float(singular_values(self.linear_lift(fit))[0])
         return self.mu / top if top > 0 else 1.0
 
@@ -117,6 +125,8 @@ class DenseProblem:
         """A checked starting signal, by default zero."""
         if y is None:
             return np.zeros_like(self.backprojection)
+        if isinstance(y, LowRank):
+            raise TypeError("start is a LowRank, but this method starts from a signal: result.y")
         y = np.asarray(y)
         if y.shape != self.structure.signal_shape:
             raise ValueError(
@@ -170,10 +180,10 @@ def threshold_singular_values(Z: np.ndarray, threshold: float) -> LowRank:
         keep = s > threshold
         return LowRank(U[:, keep] * (s[keep] - threshold), Vh[keep].conj().T)
     squares, U = scipy.linalg.eigh(
-        Z @ Z.conj().T, driver="evr", subset_by_value=(threshold**2, np.inf), overwrite_a=True
+        _gram(Z), driver="evr", subset_by_value=(threshold**2, np.inf), overwrite_a=True
     )
-    s = np.sqrt(squares)
-    return LowRank(U * ((s - threshold) / s), Z.conj().T @ U)
+    s, U = np.sqrt(squares), U.astype(Z.dtype, copy=False)
+    return LowRank(U * ((s - threshold) / s).astype(Z.real.dtype), Z.conj().T @ U)
 
 
 def singular_values(Z: np.ndarray) -> np.ndarray:
@@ -182,4 +192,17 @@ def singular_values(Z: np.ndarray) -> np.ndarray:
         return np.linalg.svd(Z, compute_uv=False)
     if Z.shape[0] > Z.shape[1]:
         Z = Z.T
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(Z @ Z.conj().T), 0.0))[::-1]
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(_gram(Z)), 0.0))[::-1]
+
+
+def _gram(Z: np.ndarray) -> np.ndarray:
+    """`Z Z^H` in double precision."""
+    Z = Z.astype(np.result_type(Z.dtype, np.float64), copy=False)
+    return Z @ Z.conj().T
+
+
+def checked_relaxation(value: float) -> float:
+    """The length of a multiplier's step, in the range where ADMM converges."""
+    if not 0 < value < GOLDEN:
+        raise ValueError(f"relaxation is {value!r}, but a number between 0 and 1.618 is expected")
+    return float(value)

@@ -15,7 +15,7 @@ import numpy as np
 from .._array import inner
 from ..certificate import penalized_gap
 from ..lowrank import LowRank
-from ..problem import Problem, positive
+from ..problem import Problem, checked_start, positive
 from ..run import Callback, Figures, LazyState, Result, State, Stop, run
 from ..structures import Structure, structure_matrix, unvec, vec
 from ..structures.base import Differences, Slices
@@ -68,12 +68,7 @@ def apg_svt(
     1
     """
     smooth = _Smooth(DenseProblem(problem), positive(lam, "lam"), penalty)
-    X = LowRank.zeros(problem.structure.shape, problem.backprojection) if start is None else start
-    if X.shape != problem.structure.shape:
-        raise ValueError(
-            f"start has shape {X.shape}, but {problem.structure!r} has {problem.structure.shape}"
-        )
-    states = _iterates(smooth, X)
+    states = _iterates(smooth, checked_start(start, problem))
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="apg_svt")
 
 
@@ -116,8 +111,8 @@ class _Smooth:
     @property
     def lipschitz(self) -> float:
         """Of the gradient: the data act on structured matrices, the penalty across them."""
-        diagonal = self.dense.measure_norm if self.dense.diagonal is None else self.dense.diagonal
-        return max(float(np.max(diagonal / self.dense.multiplicity)), self.lam * self.B.norm)
+        data = float(np.max(self.dense.curvature / self.dense.multiplicity))
+        return max(data, self.lam * self.B.norm)
 
     def signal(self, X: np.ndarray) -> np.ndarray:
         """The signal of the nearest structured matrix."""

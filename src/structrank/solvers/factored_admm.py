@@ -42,7 +42,7 @@ def factored_admm(
         the smaller side of the matrix.
     beta : float, optional
         Price of a departure from `U V^H = Q(y)`. Default 3 times mu over the top singular
-        value of the lifted data, the best on the system realisation benchmark.
+        value of the lifted data; `structrank reproduce ssr` shows how much it matters.
     start : array, optional
         Signal to start from, by default a fit of the data: zero is a saddle point.
     stop : Stop, optional
@@ -87,7 +87,7 @@ def _iterates(dense: DenseProblem, y: np.ndarray, rank: int, beta: float) -> Ite
     lifted = dense.lift(y)
     Lambda = np.zeros_like(lifted)
     while True:
-        yield dense.state(y, LowRank(U, V), Lambda)
+        yield dense.state(y, LowRank(U, V).balanced(1e-5), Lambda)
         aim = lifted + Lambda / beta
         U = np.linalg.solve(V.conj().T @ V + ridge, (aim @ V).conj().T).conj().T
         V = np.linalg.solve(U.conj().T @ U + ridge, U.conj().T @ aim).conj().T

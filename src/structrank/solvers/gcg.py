@@ -10,15 +10,15 @@ from itertools import count
 
 import numpy as np
 
-from .._array import Array, array_namespace, epsilon, inner, is_complex, rotate, to_numpy
+from .._array import Array, array_namespace, epsilon, inner
 from ..certificate import penalized_gap
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
 from ..lowrank import LowRank
 from ..objective import Penalized, Point
-from ..problem import Problem
+from ..problem import Problem, checked_start
 from ..run import Callback, Result, State, Stop, run
-from ..step import StepPlane
+from ..step import StepPlane, atom
 from ..structures.base import positive_int
 
 
@@ -192,7 +192,7 @@ def _iterates(
 ) -> Iterator[State]:
     reference = objective.problem.backprojection
     prune = max(1e-7, 10 * epsilon(reference))  # what is dropped enters phi squared
-    X = _checked_start(start, objective).balanced(prune)  # line 1
+    X = checked_start(start, objective.problem).balanced(prune)  # line 1
     accuracy, top = _Accuracy(stop), None
     for k in count(1):  # line 2
         point = objective.at(X)
@@ -210,7 +210,7 @@ def _iterates(
         yield state
 
         eta = 2 / (k + 1)  # line 4
-        Z = _atom(top, objective.mu, pairs)
+        Z = atom(top, objective.mu, pairs)
         plane = StepPlane(objective, point, Z, top)
         kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
 
@@ -255,16 +255,6 @@ def _lanczos_start(top: SingularPairs | None, noise: Array) -> Array:
     return noise + (10 / max(float(np.sqrt(inner(guess, guess))), 1e-30)) * guess
 
 
-def _atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
-    """Z_k: the singular pairs that pay for their rank, mixed to nuclear norm one."""
-    excess = np.maximum(top.values[:pairs] - mu, 0.0)
-    if excess[0] == 0.0:
-        excess[0] = 1.0
-    use = int(np.count_nonzero(excess))
-    roots = np.sqrt(excess[:use] / np.sum(excess))
-    return LowRank(rotate(top.U[:, :use], np.diag(roots)), rotate(top.V[:, :use], np.diag(roots)))
-
-
 class _Accuracy:
     """How accurate the parts of an iteration have to be: to gain a digit on the gap."""
 
@@ -285,24 +275,3 @@ class _Accuracy:
     def search(self) -> float:
         """Share of psi that a step has to gain: the gap is of first order, psi of second."""
         return self.aim**2 / 10
-
-
-def _checked_start(start: LowRank | None, objective: Penalized) -> LowRank:
-    shape, reference = objective.structure.shape, objective.problem.backprojection
-    if start is None:
-        return LowRank.zeros(shape, reference)
-    if not isinstance(start, LowRank):
-        raise TypeError(f"start is {type(start).__name__}, but a LowRank is expected")
-    if start.shape != shape:
-        raise ValueError(f"start has shape {start.shape}, but {objective.structure!r} has {shape}")
-    if type(start.U) is not type(reference):
-        raise TypeError(
-            f"start holds {type(start.U).__name__}, but the problem {type(reference).__name__}: "
-            "they have to be of one array library"
-        )
-    if is_complex(start.U) and not is_complex(reference):
-        raise TypeError("start is complex, but the signal is real")
-    if not all(np.all(np.isfinite(to_numpy(F))) for F in (start.U, start.V)):
-        raise ValueError("start holds NaN or inf, but finite factors are expected")
-    xp = array_namespace(start.U, reference)
-    return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))

@@ -22,7 +22,6 @@ def interior_point(
     problem: Problem,
     *,
     solver: str = "CLARABEL",
-    stop: Stop | None = None,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -35,8 +34,6 @@ def interior_point(
     problem : Problem
     solver : str
         Conic solver that CVXPY is to use.
-    stop : Stop, optional
-        Without effect beyond the callback: the method runs to its own end.
     callback : callable, optional
         Called with the `State` of the start and of the solution.
     progress : bool
@@ -60,7 +57,7 @@ def interior_point(
         import cvxpy
     except ImportError as error:
         raise ImportError('interior_point needs CVXPY: pip install "structrank[conic]"') from error
-    stop = Stop(xtol=None, rtol=None) if stop is None else stop
+    stop = Stop(xtol=None, rtol=None)  # it runs to its own end
     states = _iterates(DenseProblem(problem), cvxpy, solver)
     return run(
         states, problem, stop=stop, callback=callback, progress=progress, label="interior_point"
@@ -79,7 +76,10 @@ def _iterates(dense: DenseProblem, cvxpy: Any, solver: str) -> Iterator[State]:
     link = structured == X
     loss = cvxpy.sum_squares(A @ unknown - dense.problem.data.reshape(-1)) / 2
     program = cvxpy.Problem(cvxpy.Minimize(loss + dense.mu * cvxpy.normNuc(X)), [link])
-    program.solve(solver=solver)
+    try:
+        program.solve(solver=solver)
+    except cvxpy.SolverError as error:
+        raise RuntimeError(f"{solver} found no solution: {error}") from error
     if unknown.value is None:
         raise RuntimeError(f"{solver} found no solution: its status is {program.status!r}")
     y = np.asarray(unknown.value).reshape(y.shape).astype(y.dtype)

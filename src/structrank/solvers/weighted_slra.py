@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from .._array import inner
 from ..linalg import random_vector
 from ..lowrank import LowRank
-from ..problem import Problem, positive
+from ..problem import Problem, checked_start, positive
 from ..run import Callback, Figures, LazyState, Result, State, Stop, run
 from ..structures.base import positive_int
 from ._dense import DenseProblem
@@ -77,10 +77,11 @@ def weighted_slra(
     if problem.structure.offset is not None:
         raise ValueError("the structure has an offset, but weighted_slra needs a linear structure")
     V = random_vector(shape[1] * rank, reference, seed=0).reshape(shape[1], rank)
-    V = V if start is None else start.V
-    if V.shape != (shape[1], rank):
-        raise ValueError(f"start has a factor of {V.shape}, but {(shape[1], rank)} is expected")
-    if not growth > 1:
+    if start is not None:
+        V = checked_start(start, problem).V
+    if V.shape[1] != rank:
+        raise ValueError(f"start has {V.shape[1]} columns, but rank={rank} is expected")
+    if not positive(growth, "growth") > 1:
         raise ValueError(f"growth is {growth}, but a factor above 1 is expected")
     states = _iterates(dense, V, positive(lam, "lam"), growth)
     return run(
@@ -127,5 +128,5 @@ def _figures(dense: DenseProblem, X: LowRank, y: np.ndarray, lam: float) -> Figu
     residual = dense.forward(y) - dense.problem.data
     loss = inner(residual, residual) / 2
     structured = float(np.sum(dense.multiplicity * np.abs(y) ** 2))
-    violation = np.sqrt(max(X.norm_squared() - structured, 0.0))
-    return Figures(loss + lam / 2 * violation**2, loss, float(violation), gap=1.0, sigma=0.0)
+    violation = max(X.norm_squared() - structured, 0.0) ** 0.5
+    return Figures(loss + lam / 2 * violation**2, loss, violation, gap=1.0, sigma=0.0)

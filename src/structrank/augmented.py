@@ -1,0 +1,93 @@
+"""The augmented Lagrangian of (relax): what the method of multipliers minimises."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._array import Array, array_namespace, like
+from .lowrank import LowRank
+from .measure import Everything, Weighted
+from .objective import Penalized, Point
+from .penalties import MultiplierPenalty, ProjectionPenalty
+from .problem import Problem
+
+
+class Augmented(Penalized):
+    """The augmented Lagrangian of (relax) for the constraint `X = Q(y)`, least over y.
+
+    `min_y  1/2 ||A(y) - b||^2 + <Lambda, Q(y) - X> + lam/2 ||Q(y) - X||^2 + mu ||X||_*`
+
+    For samples with weights this has the form of (reform2). The square a of a weight turns into
+    `a lam w / (a + lam w)`, w the multiplicity, which is below lam w: whatever the weights, no
+    direction is curved more than by lam, unlike in (reform2) itself. The multiplier moves the
+    samples, and adds a low-rank matrix to X in the penalty.
+
+    For other measures y stays the mean C X, and a multiplier goes with the rest, `B X = 0`.
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    T : LowRank
+        `B^T B (weight Q0 - T)` is the part of the multiplier Lambda that no signal can produce.
+    gamma : array
+        Stands for the rest, by `Q^* Lambda = A^* gamma`. At the optimum it is `b - A(y)`.
+    weight : float
+        Sum of all lam that T is made of; without an offset Q0 it does not matter.
+
+    Examples
+    --------
+    Where the solution is zero, its multiplier `gamma = b` stays as it is:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel, LowRank, Problem
+    >>> from structrank.augmented import Augmented
+    >>> b = np.array([1.0, 2.0, 4.0])
+    >>> problem = Problem(Hankel(3, window=2), b, mu=5.0)
+    >>> zero = LowRank.zeros((2, 2), b)
+    >>> objective = Augmented(problem, 1.0, zero, gamma=b)
+    >>> objective.gamma(objective.at(zero))
+    array([1., 2., 4.])
+    """
+
+    def __init__(
+        self, problem: Problem, lam: float, T: LowRank, gamma: Array, weight: float = 0.0
+    ) -> None:
+        reference = problem.backprojection
+        penalty = MultiplierPenalty(problem.structure, reference, lam, T, weight)
+        super().__init__(problem, lam, penalty)
+        self.T, self.weight = T, weight
+        self.plain = ProjectionPenalty(problem.structure, reference)
+        weights = sample_weights(problem)
+        self.damping: Array | float = 1.0
+        if weights is not None:
+            ratio = weights**2 * self.inverse_multiplicity / self.lam
+            self.damping = 1 / array_namespace(reference).sqrt(1 + ratio)
+            self.measure = Weighted(weights * self.damping)
+            self.target = self.damping * (self.target + ratio * gamma)
+
+    def gamma(self, point: Point) -> Array:
+        """`b - A(y)` for the best y."""
+        return -self.damping * point.residual
+
+    def departure(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+        return self.plain.value(point)
+
+    def magnitude(self, point: Point) -> float:
+        """Norm of what cancels in the gradient, which says how large its rounding errors are."""
+        return super().magnitude(point) + float(np.sqrt(max(self.T.norm_squared(), 0.0)))
+
+    def updated(self, point: Point, lam: float, tolerance: float) -> Augmented:
+        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        T = self.T.appended(point.X.scaled(self.lam))
+        T = T.balanced(tolerance / max([tolerance, *T.singular_values()]))
+        return Augmented(self.problem, lam, T, self.gamma(point), self.weight + self.lam)
+
+
+def sample_weights(problem: Problem) -> Array | None:
+    """The weights of the samples, where the measure has no other part."""
+    if isinstance(problem.measure, Everything):
+        return like(np.ones(problem.structure.signal_shape), problem.backprojection, real=True)
+    return problem.measure.weights if isinstance(problem.measure, Weighted) else None

@@ -1,0 +1,388 @@
+"""solve and homotopy: the optimum of (relax), bounds that hold at every iterate, their parts."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import AFFINE, STRUCTURES, random_array, to_library
+from conic import modes_problem, relax_optimum
+
+from structrank import (
+    ConvergenceWarning,
+    Hankel,
+    LowRank,
+    Mask,
+    Operator,
+    Penalized,
+    Problem,
+    Status,
+    Stop,
+    Weighted,
+    certificate,
+    homotopy,
+    quartic,
+    solve,
+)
+from structrank._array import to_numpy
+from structrank.augmented import Augmented
+from structrank.certificate import nuclear_norm_bound
+from structrank.linalg import random_vector, top_singular_pairs
+from structrank.penalties import MultiplierPenalty
+
+ALL = {**STRUCTURES, "affine": AFFINE}
+running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)
+
+
+def make_problem(name, dtype, kind, rng):
+    S = ALL[name]
+    if kind == "mask":
+        return modes_problem(S, rng, dtype)
+    if kind == "operator":
+        return modes_problem(S, rng, dtype, measure=running_mean)
+    size = int(np.prod(S.signal_shape))
+    weights = np.linspace(0.2, 1.5, size).reshape(S.signal_shape)
+    return modes_problem(S, rng, dtype, measure=Weighted(weights))
+
+
+CASES = [
+    (name, dtype, ("mask", "weights", "operator")[(i + j) % 3])
+    for i, name in enumerate(ALL)
+    for j, dtype in enumerate(("float64", "complex128"))
+]
+
+
+class TestOptimum:
+    @pytest.mark.parametrize(("name", "dtype", "kind"), CASES)
+    def test_is_the_conic_solvers_and_every_bound_holds(self, name, dtype, kind, rng):
+        problem = make_problem(name, dtype, kind, rng)
+        optimum = relax_optimum(problem)
+        iterates = []
+        result = solve(problem, 1e-7, callback=iterates.append)
+        assert result.status is Status.GAP
+        assert result.objective == pytest.approx(optimum, rel=1e-6)
+        for state in iterates:
+            assert state.objective * (1 - state.gap) <= optimum * (1 + 1e-7)
+            assert state.objective >= optimum * (1 - 1e-7)
+        assert value_of_relax(problem, result.y) == pytest.approx(result.objective, rel=1e-9)
+
+    @pytest.mark.parametrize("kind", ["mask", "operator"])
+    @pytest.mark.parametrize("form_small_ones", [True, False])
+    def test_gap_is_valid_wherever_the_run_ends(self, kind, form_small_ones, rng, monkeypatch):
+        if not form_small_ones:
+            monkeypatch.setattr(certificate, "SMALL", 0)
+        problem = make_problem("hankel-2d", "complex128", kind, rng)
+        optimum = relax_optimum(problem)
+        for iterations in range(1, 7):
+            with pytest.warns(ConvergenceWarning):
+                result = solve(problem, 1e-12, max_iter=iterations)
+            assert result.objective * (1 - result.gap) <= optimum * (1 + 1e-7)
+            assert optimum * (1 - 1e-7) <= value_of_relax(problem, result.y)
+            assert value_of_relax(problem, result.y) <= result.objective * (1 + 1e-12)
+
+    def test_large_matrices_are_not_formed(self, rng, monkeypatch):
+        problem = plain_mask_problem(400, rng)
+        dense = solve(problem, 1e-3)
+        monkeypatch.setattr(certificate, "SMALL", 0)
+        monkeypatch.setattr(Hankel, "_linear_to_dense", None)
+        monkeypatch.setattr(Hankel, "index", None)
+        result = solve(problem, 1e-3)
+        assert result.status is Status.GAP
+        assert result.objective == pytest.approx(dense.objective, rel=1e-3)
+
+    def test_zero_solution_is_proved_at_once(self, rng):
+        problem = modes_problem(STRUCTURES["hankel"], rng, mu=1.01)
+        result = solve(problem)
+        assert result.iterations == 0
+        assert result.gap == pytest.approx(0, abs=1e-12)
+        np.testing.assert_array_equal(result.y, 0)
+
+    def test_zero_data(self):
+        result = solve(Problem(Hankel(9, window=5), np.zeros(9), 1.0))
+        assert result.objective == 0
+        assert result.gap == 0
+
+    def test_start_at_the_solution(self, rng):
+        problem = plain_mask_problem(60, rng)
+        first = solve(problem, 1e-6)
+        again = solve(problem, 1e-2, start=first.X)
+        assert again.iterations <= 3
+        assert again.objective <= first.objective * (1 + 1e-5)
+
+    @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+    @pytest.mark.parametrize("dtype", ["float32", "complex128"])
+    def test_other_array_libraries(self, library, dtype, rng, monkeypatch):
+        monkeypatch.setattr(certificate, "SMALL", 0)
+        problem = modes_problem(Hankel((6, 5), window=(3, 2)), rng, dtype)
+        there = Problem(
+            problem.structure, to_library(problem.b, library), problem.mu, problem.measure
+        )
+        here, result = solve(problem, 1e-2), solve(there, 1e-2)
+        assert result.status is Status.GAP
+        assert result.objective == pytest.approx(here.objective, rel=2e-2)
+        assert type(result.y) is type(there.b)
+        assert result.y.dtype == there.b.dtype
+        assert np.all(np.isfinite(to_numpy(result.y)))
+
+    @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+    def test_scale_of_the_data_does_not_matter(self, scale, rng):
+        problem = plain_mask_problem(60, rng)
+        scaled = Problem(problem.structure, scale * problem.b, scale * problem.mu, problem.measure)
+        one, other = solve(problem, 1e-4), solve(scaled, 1e-4)
+        assert other.objective == pytest.approx(scale**2 * one.objective, rel=1e-4)
+        assert abs(other.iterations - one.iterations) <= 2
+
+
+def value_of_relax(problem, y):
+    residual = problem.measure.forward(y) - problem.data
+    nuclear_norm = np.linalg.norm(problem.structure.to_dense(y), "nuc")
+    return np.linalg.norm(residual) ** 2 / 2 + problem.mu * nuclear_norm
+
+
+def plain_mask_problem(length, rng):
+    """Two noisy tones, half seen, with weights that make (reform2) badly conditioned."""
+    t = np.arange(length)
+    b = np.cos(0.31 * t) + 0.6 * np.sin(1.1 * t) + 0.1 * rng.standard_normal(length)
+    seen = rng.random(length) < 0.5
+    return Problem(Hankel(length, window=length // 2), b, 0.1, Mask(seen))
+
+
+class TestHomotopy:
+    @pytest.mark.parametrize("penalty", ["projection", "difference"])
+    @pytest.mark.parametrize("name", ["hankel", "affine"])
+    def test_tends_to_the_optimum(self, name, penalty, rng):
+        problem = make_problem(name, "float64", "mask", rng)
+        optimum = relax_optimum(problem)
+        iterates = []
+        inner = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-4)
+        lams = [1.0, 10.0, 100.0]
+        result = homotopy(problem, lams, penalty=penalty, stop=inner, callback=iterates.append)
+        assert result.status is Status.FINISHED
+        assert result.objective == pytest.approx(optimum, rel=2e-3)
+        assert result.gap <= 2e-2
+        assert len(iterates) == 4
+        for state in iterates:
+            assert state.objective * (1 - state.gap) <= optimum * (1 + 1e-7)
+            assert state.objective >= optimum * (1 - 1e-7)
+        violations = result.history.violation[1:]
+        assert all(b < a for a, b in itertools.pairwise(violations))
+
+
+class TestProbableBound:
+    """`top_singular_pairs(..., failure=...)`: above the top singular value, and closing in."""
+
+    @staticmethod
+    def top(A, steps, seed, tolerance=0.0):
+        start = random_vector(A.shape[1], A, seed=seed)
+        return top_singular_pairs(
+            lambda v: A @ v,
+            lambda u: A.conj().T @ u,
+            start,
+            tolerance=tolerance,
+            max_steps=steps,
+            failure=1e-10,
+        )
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            np.linspace(1, 0.9, 30),  # no gap to speak of
+            np.r_[1 + 1e-9, np.ones(29)],  # a cluster with one a little above it
+            np.r_[np.ones(10), np.zeros(20)],
+            np.r_[1.0, 0.999, np.full(28, 1e-3)],
+            np.logspace(0, -12, 30),
+            np.r_[1e-8 * np.ones(29), 1.0],
+        ],
+        ids=["flat", "cluster", "rank-deficient", "pair", "decay", "outlier"],
+    )
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_is_never_too_low(self, values, dtype, rng):
+        for seed in range(40):
+            U, V = (np.linalg.qr(random_array(rng, (30, 30), dtype))[0] for _ in range(2))
+            A = (U * values) @ V.conj().T
+            for steps in (1, 2, 5, 12):
+                top = self.top(A, steps, seed)
+                assert top.upper >= values.max() * (1 - 1e-14)
+                assert top.values[0] <= values.max() * (1 + 1e-13)
+
+    def test_tends_to_the_top_singular_value(self, rng):
+        A = rng.standard_normal((200, 300))
+        true = np.linalg.norm(A, 2)
+        excess = [self.top(A, steps, 0).upper / true - 1 for steps in (10, 20, 40, 80)]
+        assert all(b < a for a, b in itertools.pairwise(excess))
+        assert excess[-1] < 1e-3
+
+    def test_stops_at_the_tolerance_asked_for(self, rng):
+        A = rng.standard_normal((200, 300))
+        top = self.top(A, 300, 0, tolerance=1e-2)
+        assert 1 < top.upper / top.values[0] <= 1.01
+
+    def test_zero_matrix(self):
+        assert self.top(np.zeros((4, 5)), 10, 0).upper == 0
+
+
+class TestNuclearNormBound:
+    @pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "sylvester", "affine"])
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_is_above_and_tight_on_the_row_space(self, name, dtype, rng, monkeypatch):
+        S = ALL[name]
+        y = random_array(rng, S.signal_shape, dtype)
+        true = np.linalg.norm(S.to_dense(y), "nuc")
+        assert nuclear_norm_bound(S, y, np.ones((S.shape[1], 1))) == pytest.approx(true)
+        monkeypatch.setattr(certificate, "SMALL", 0)
+        for rank in range(1, min(S.shape)):
+            guess = random_array(rng, (S.shape[1], rank), dtype)
+            assert nuclear_norm_bound(S, y, guess) >= true * (1 - 1e-12)
+        V = np.linalg.svd(S.to_dense(y), full_matrices=False)[2].conj().T
+        assert nuclear_norm_bound(S, y, V) == pytest.approx(true, rel=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "toeplitz-2d", "indexed", "affine"])
+class TestAugmented:
+    """The augmented Lagrangian against its definition on dense matrices."""
+
+    lam, weight = 1.7, 2.3
+
+    @pytest.fixture
+    def case(self, name, dtype, rng):
+        S = ALL[name]
+        problem = make_problem(name, dtype, "mask", rng)
+        T, X, D = (LowRank(*(random_array(rng, (n, 2), dtype) for n in S.shape)) for _ in range(3))
+        gamma = problem.measure.forward(random_array(rng, S.signal_shape, dtype))
+        return Augmented(problem, self.lam, T, gamma, self.weight), gamma, X, D
+
+    def departure(self, objective, X):
+        """`B (X - Q0 + (T - weight Q0) / lam)`, dense."""
+        S = objective.structure
+        Q0 = np.zeros(S.shape) if S.offset is None else S.offset
+        Z = X - Q0 + (objective.T.to_dense() - self.weight * Q0) / self.lam
+        return Z - S._linear_to_dense(S.average_dense(Z))
+
+    def multiplier(self, objective, gamma):
+        """Lambda, dense."""
+        S = objective.structure
+        Q0 = np.zeros(S.shape) if S.offset is None else S.offset
+        D = self.weight * Q0 - objective.T.to_dense()
+        structured = objective.problem.measure.adjoint(gamma) / S.multiplicity
+        return D + S._linear_to_dense(structured - S.average_dense(D))
+
+    def lagrangian(self, problem, lam, Lambda, X):
+        """Value without the nuclear norm, gradient, and the best y."""
+        S = problem.structure
+        Q0 = np.zeros(S.shape) if S.offset is None else S.offset
+        right = problem.backprojection + S._adjoint_dense(lam * (X - Q0) - Lambda)
+        y = right / (problem.measure.weights**2 + lam * S.multiplicity)
+        residual, rest = problem.measure.forward(y) - problem.data, S.to_dense(y) - X
+        value = np.linalg.norm(residual) ** 2 / 2 + np.vdot(Lambda, rest).real
+        return value + lam / 2 * np.linalg.norm(rest) ** 2, -Lambda - lam * rest, y
+
+    def test_value_of_the_penalty(self, case):
+        objective, _, X, _ = case
+        expected = np.linalg.norm(self.departure(objective, X.to_dense())) ** 2
+        assert isinstance(objective.penalty, MultiplierPenalty)
+        assert objective.penalty.value(objective.at(X)) == pytest.approx(expected, rel=1e-11)
+
+    def test_value_up_to_a_constant(self, case):
+        objective, gamma, X, D = case
+        got = [objective.smooth(objective.at(Z)) for Z in (X, D)]
+        Lambda, problem = self.multiplier(objective, gamma), objective.problem
+        expected = [self.lagrangian(problem, self.lam, Lambda, Z.to_dense())[0] for Z in (X, D)]
+        assert got[1] - got[0] == pytest.approx(expected[1] - expected[0], rel=1e-9)
+
+    def test_gradient_and_gamma(self, case):
+        objective, gamma, X, _ = case
+        point, problem = objective.at(X), objective.problem
+        Lambda = self.multiplier(objective, gamma)
+        _, expected, y = self.lagrangian(problem, self.lam, Lambda, X.to_dense())
+        got = objective.gradient(point).matmul(np.eye(X.shape[1], dtype=X.U.dtype))
+        np.testing.assert_allclose(got, expected, atol=1e-11 * np.linalg.norm(expected))
+        U, V = objective.factor_gradient(point)
+        mu = objective.mu
+        np.testing.assert_allclose(U, expected @ X.V + mu * X.U, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(V, expected.conj().T @ X.U + mu * X.V, rtol=1e-9, atol=1e-9)
+        residual = problem.data - problem.measure.forward(y)
+        np.testing.assert_allclose(objective.gamma(point), residual, rtol=1e-9, atol=1e-9)
+
+    def test_quartic_along_a_line(self, case):
+        objective, _, X, D = case
+        line = objective.line(objective.at(X.copy()), D.U, D.V)
+        for t in (-1.3, 0.0, 0.4, 2.0):
+            moved = objective.at(LowRank(X.U + t * D.U, X.V + t * D.V))
+            assert quartic.value(line.psi, t) == pytest.approx(objective.psi(moved), rel=1e-10)
+        moved = objective.line(objective.at(X.copy()), D.U, D.V).move(0.4)
+        fresh = objective.at(LowRank(X.U + 0.4 * D.U, X.V + 0.4 * D.V))
+        for got, expected in zip(moved.products, fresh.products, strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+    def test_slope_and_curvature_along_X(self, case):
+        objective, gamma, X, _ = case
+        point, dense = objective.at(X), X.to_dense()
+        slope = objective.slope_at_zero(point) + objective.curvature(point)
+        Lambda = self.multiplier(objective, gamma)
+        gradient = self.lagrangian(objective.problem, self.lam, Lambda, dense)[1]
+        assert slope == pytest.approx(np.vdot(gradient, dense).real, rel=1e-9)
+
+    def test_update_takes_the_gradient_for_the_multiplier(self, case):
+        objective, gamma, X, _ = case
+        dense, problem = X.to_dense(), objective.problem
+        Lambda = self.multiplier(objective, gamma)
+        Lambda = -self.lagrangian(problem, self.lam, Lambda, dense)[1]
+        expected = self.lagrangian(problem, 3.1, Lambda, dense)[1]
+        updated = objective.updated(objective.at(X), 3.1, 1e-13)
+        gradient = updated.gradient(updated.at(X))
+        got = gradient.matmul(np.eye(X.shape[1], dtype=X.U.dtype))
+        np.testing.assert_allclose(got, expected, atol=1e-10 * np.linalg.norm(expected))
+
+
+def test_operators_have_a_multiplier_of_the_structure_alone(rng):
+    problem = make_problem("hankel", "float64", "operator", rng)
+    S = problem.structure
+    X, T = (LowRank(*(rng.standard_normal((n, 2)) for n in S.shape)) for _ in range(2))
+    objective, plain = Augmented(problem, 1.7, T, problem.data), Penalized(problem, 1.7)
+    B = T.to_dense() - S.to_dense(S.average(T.U, T.V))
+    got, expected = (o.gradient(o.at(X)).matmul(np.eye(S.shape[1])) for o in (objective, plain))
+    np.testing.assert_allclose(got, expected + B, atol=1e-11)
+
+
+class TestBadInput:
+    problem = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
+
+    @pytest.mark.parametrize(
+        ("options", "error", "says"),
+        [
+            ({"gap": 0}, ValueError, "gap is 0, but a finite number above zero"),
+            ({"gap": "small"}, ValueError, "gap is 'small'"),
+            ({"max_iter": 0}, ValueError, "max_iter is 0"),
+            ({"max_time": -1.0}, ValueError, "max_time is -1"),
+            ({"start": np.ones((3, 3))}, TypeError, "start is ndarray, but a LowRank"),
+            ({"start": LowRank(np.ones((2, 1)), np.ones((2, 1)))}, ValueError, "start has shape"),
+            ({"callback": 3}, TypeError, "callback is int"),
+        ],
+    )
+    def test_of_solve(self, options, error, says):
+        with pytest.raises(error, match=says):
+            solve(self.problem, **options)
+
+    @pytest.mark.parametrize(
+        ("lams", "says"),
+        [
+            ([], "one or more numbers"),
+            ([1.0, 1.0], "each above the last"),
+            ([2.0, 1.0], "each above the last"),
+            ([-1.0], "lam is -1"),
+        ],
+    )
+    def test_of_homotopy(self, lams, says):
+        with pytest.raises(ValueError, match=says):
+            homotopy(self.problem, lams)
+
+    @pytest.mark.parametrize("solver", [solve, lambda p: homotopy(p, [1.0])])
+    def test_no_problem(self, solver):
+        with pytest.raises(TypeError, match="problem is int, but a Problem is expected"):
+            solver(3)
+
+    def test_unknown_penalty_of_homotopy(self):
+        with pytest.raises(ValueError, match="penalty is 'l1'"):
+            homotopy(self.problem, [1.0], penalty="l1")
