@@ -15,8 +15,9 @@ test: .venv/ready-test
 	$(BIN)/mypy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
-benchmarks: .venv/ready-run
+benchmarks: .venv/ready-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.floor
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.certified
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper_sizes
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scaling
 
