@@ -335,6 +335,7 @@ class TestRealizationProblem:
             ({"columns": 0}, "columns is 0, but a positive integer"),
             ({"mu": 0}, "mu is 0"),
             ({"weights": "heavy"}, "weights is 'heavy', but None or 'lifted' is expected"),
+            ({"weights": np.ones(2)}, "but None or 'lifted' is expected"),
             ({"covariances": np.ones((5, 2, 3))}, r"shape \(5, 2, 3\), but \(lags \+ 1, n, n\)"),
             ({"covariances": np.ones((1, 2, 2))}, "at least one lag after lag 0"),
         ],

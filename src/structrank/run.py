@@ -115,11 +115,11 @@ class State:
     loss : float
         `1/2 ||A(y) - b||^2`.
     violation : float
-        Structure violation `||B X||_F`.
+        Structure violation `||B X||_F`; `||X - Q(y)||_F` for methods on (relax).
     gap : float
         Certified gap, relative to the objective.
     sigma : float
-        Top singular value of the gradient.
+        Top singular value of the gradient; of the multiplier, for methods on (relax).
     """
 
     X: LowRank

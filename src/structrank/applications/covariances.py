@@ -92,7 +92,7 @@ def realization_problem(
             f"covariances hold {lags} lags after lag 0, but columns={columns} are expected to be "
             "seen: pass more lags or take fewer columns"
         )
-    if weights not in (None, "lifted"):
+    if not (weights is None or (isinstance(weights, str) and weights == "lifted")):
         raise ValueError(f"weights is {weights!r}, but None or 'lifted' is expected")
     xp = array_namespace(v)
     unseen = xp.zeros((rows - 1, n, n), dtype=v.dtype, device=device(v))
