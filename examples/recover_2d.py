@@ -14,38 +14,9 @@ import numpy as np
 
 from structrank import Hankel, Stop, gcgls
 from structrank.applications import noise_mu, sinusoids, spectral_problem
+from structrank.reproduce.figures import spectral_panels
 
 SIZE, SINUSOIDS, WINDOW = 101, 6, (25, 25)
-
-
-def draw(path: Path, truth: np.ndarray, b: np.ndarray, recovered: np.ndarray) -> None:
-    """Three panels and the first column."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    limit = np.max(np.abs(truth))
-    figure, axes = plt.subplot_mosaic(
-        [["truth", "seen", "recovered"], ["column"] * 3],
-        figsize=(10, 5.6),
-        height_ratios=[2, 1],
-        layout="constrained",
-    )
-    panels = {"truth": truth, "seen": b, "recovered": recovered}
-    titles = {"truth": "true signal", "seen": "seen: 20%, noisy", "recovered": "recovered"}
-    for name, panel in panels.items():
-        image = axes[name].imshow(panel, cmap="RdBu_r", vmin=-limit, vmax=limit)
-        axes[name].set(title=titles[name], xlabel="column")
-    axes["truth"].set_ylabel("row")
-    figure.colorbar(image, ax=[axes[n] for n in panels], label="value")
-    rows = np.arange(SIZE)
-    axes["column"].plot(rows, truth[:, 0], color="0.6", lw=3, label="truth")
-    axes["column"].plot(rows, recovered[:, 0], color="#0072b2", lw=1.2, label="recovered")
-    axes["column"].plot(rows, b[:, 0], "o", color="#d55e00", ms=4, label="seen")
-    axes["column"].set(xlabel="row", ylabel="first column", xlim=(0, SIZE - 1))
-    axes["column"].legend(ncols=3, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
-    figure.savefig(path, dpi=150)
 
 
 def main() -> None:
@@ -69,7 +40,7 @@ def main() -> None:
     print(f"  {'error':<14}{error:.3f} (norm of the difference over that of the truth)")
     print(f"  {'true rank':<14}{2 * SINUSOIDS}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    draw(options.out, truth, b, result.y)
+    spectral_panels(sample, result.y, f"error {error:.3f}", options.out)
     print(f"  {'picture':<14}{options.out}")
 
 

@@ -26,10 +26,9 @@ from structrank import (
     solve,
 )
 from structrank._array import to_numpy
-from structrank.augmented import Augmented
+from structrank.augmented import Augmented, MultiplierPenalty
 from structrank.certificate import nuclear_norm_bound
 from structrank.linalg import random_vector, top_singular_pairs
-from structrank.penalties import MultiplierPenalty
 
 ALL = {**STRUCTURES, "affine": AFFINE}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)

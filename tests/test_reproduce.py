@@ -17,6 +17,15 @@ from click.testing import CliRunner
 
 from structrank import History, Stop
 from structrank.cli import main
+from structrank.reproduce.cases import COLUMNS, ROWS, Case
+from structrank.reproduce.comparison import (
+    FACTORS,
+    METHODS,
+    Curve,
+    Method,
+    comparison_rows,
+    tune,
+)
 from structrank.reproduce.output import (
     markdown,
     new_folder,
@@ -26,18 +35,7 @@ from structrank.reproduce.output import (
 )
 from structrank.reproduce.scalability import scalability_problem
 from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
-from structrank.reproduce.ssr import (
-    COLUMNS,
-    FACTORS,
-    METHODS,
-    ROWS,
-    Case,
-    Curve,
-    Method,
-    comparison_rows,
-    found_order,
-    tune,
-)
+from structrank.reproduce.ssr import found_order
 from structrank.solvers import gcgls, padmm
 
 PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})

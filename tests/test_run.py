@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from structrank import ConvergenceWarning, Hankel, LowRank, Problem, State, Status, Stop, gcgls
-from structrank.run import Figures, LazyState, run
+from structrank.run import run
+from structrank.state import Figures, LazyState
 
 PROBLEM = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 

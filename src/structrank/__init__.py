@@ -4,8 +4,9 @@ from .lowrank import LowRank
 from .measure import Mask, Measure, Operator, Weighted
 from .objective import Penalized, mu_max
 from .problem import Problem
-from .run import ConvergenceWarning, History, Result, State, Status, Stop
+from .run import ConvergenceWarning, Result, Status, Stop
 from .solvers import gcg, gcgls, homotopy, solve
+from .state import History, State
 from .structures import (
     Circulant,
     Hankel,

@@ -22,7 +22,6 @@ from ._array import (
     add_scaled,
     array_namespace,
     conj,
-    gram,
     inner,
     is_numpy_array,
     like,
@@ -110,7 +109,7 @@ class ProjectionPenalty(Penalty):
 
     def remainder(self, point: Point) -> Remainder:
         """R = X - Q0, to be applied to thin matrices."""
-        return point.X if self.offset is None else _Shifted(point.X, self.offset)
+        return point.X if self.offset is None else Shifted(point.X, self.offset)
 
     def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
         """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
@@ -136,72 +135,6 @@ class ProjectionPenalty(Penalty):
             coefficients[0] -= 2 * inner(U, QV)
             coefficients[1] -= 2 * (inner(D, QV) + inner(U, QD))
             coefficients[2] -= 2 * inner(D, QD)
-        return coefficients
-
-
-class MultiplierPenalty(ProjectionPenalty):
-    """`||B (X - Q0 + D / lam)||^2` with a multiplier D of `B (X - Q0) = 0`, `D = T - weight Q0`.
-
-    Up to a constant, `lam / 2` times this is `lam / 2 ||B (X - Q0)||^2 + <B D, B X>`. The sum of
-    `lam (X - Q0)` over several X is a D of this kind, with a T of low rank.
-    """
-
-    def __init__(
-        self, structure: Structure, reference: Array, lam: float, T: LowRank, weight: float
-    ) -> None:
-        super().__init__(structure, reference)
-        if T.rank == 0:  # products need something to work on
-            T = LowRank.ones(T.shape, T.U).scaled(0.0)
-        self.lam, self.T = lam, T
-        if self.offset is not None:
-            self.offset *= 1 + weight / lam
-            self.constant *= (1 + weight / lam) ** 2
-        total = structure.adjoint(T.U, T.V)
-        multiplicity = like(structure.multiplicity.astype(float), reference, real=True)
-        self.mean = total / multiplicity
-        self.constant += (T.norm_squared() - inner(self.mean, total)) / lam**2
-        if self.offset is not None:
-            QV = array_namespace(T.U).matmul(self.offset, T.V)
-            self.constant -= 2 * inner(T.U, QV) / lam
-
-    def linear(self, point: Point) -> float:
-        """`<B (D / lam - Q0), B X>`."""
-        left, right = point.products
-        with_T = np.sum(left * right.conj()).real - inner(self.mean, point.total)
-        return super().linear(point) + float(with_T) / self.lam
-
-    def products(self, U: Array, V: Array) -> tuple[np.ndarray, ...]:
-        """`T_U^H U` and `T_V^H V` for the factors of T."""
-        return gram(self.T.U, U), gram(self.T.V, V)
-
-    def add_signal(self, g: Array, point: Point, lam: float) -> Array:
-        """`g` plus the signal of the gradient's structured part, `-lam Q(y) - Q(C T)`."""
-        return add_scaled(super().add_signal(g, point, lam), -1.0, self.mean)
-
-    def remainder(self, point: Point) -> Remainder:
-        """R = X + D / lam - Q0, to be applied to thin matrices."""
-        X = point.X.appended(self.T.scaled(1 / self.lam))
-        return X if self.offset is None else _Shifted(X, self.offset)
-
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
-        U, V = super().add_factor_products(totals, point, lam, mu)
-        left, right = point.products
-        return add_rotated(U, self.T.U, right), add_rotated(V, self.T.V, left)
-
-    def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
-        (left0, right0), (left1, right1) = line.point.products, line.products
-        totals = line.point.total, line.total1, line.total2
-        with_T = (
-            left0 * right0.conj(),
-            left0 * right1.conj() + left1 * right0.conj(),
-            left1 * right1.conj(),
-        )
-        coefficients = super().along(line)
-        for i in range(3):
-            product = np.sum(with_T[i]).real - inner(self.mean, totals[i])
-            coefficients[i] += 2 * product / self.lam
         return coefficients
 
 
@@ -321,7 +254,7 @@ class _Dense:
         return array_namespace(Z).matmul(conj(self.matrix).T, Z)
 
 
-class _Shifted:
+class Shifted:
     """A low-rank matrix minus a constant dense one."""
 
     def __init__(self, X: LowRank, offset: Array) -> None:

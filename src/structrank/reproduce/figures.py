@@ -10,8 +10,9 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ..applications.spectral import SpectralSample
+    from .comparison import Curve
     from .scalability import Timing
-    from .ssr import Curve, Recovered
+    from .ssr import Recovered
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLORS = {

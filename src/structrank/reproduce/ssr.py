@@ -1,169 +1,25 @@
 """Stochastic system realisation: all methods against time, and a case where the order is there.
 
-Figure 1 of the paper and what it leaves open. Three kinds of data, each with its mu:
-
-- "as printed": D, E, F at unit nuclear norm, mu = 1.5 on (relax) and 0.1 on (reform2);
-- "spectral": D, E, F at unit spectral norm, 1000 samples, mu at the level of the sampling noise;
-- "well-posed": spectral radius 0.9 and enough samples for the order to be found.
+Figure 1 of the paper and what it leaves open.
 """
 
 from __future__ import annotations
 
-import tracemalloc
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import count, groupby
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications import (
-    NotPositiveReal,
-    StateSpaceModel,
-    empirical_covariances,
-    random_system,
-    realization_problem,
-    realize,
-    sampling_noise_mu,
-)
-from ..lowrank import LowRank
-from ..problem import Problem
-from ..run import ConvergenceWarning, Result, State, Stop
-from ..solvers import apg_svt, dadmm2, dppa, factored_admm, gcg, gcgls, padmm, padmm2
-from ..solvers._dense import DenseProblem, singular_values
+from ..applications import NotPositiveReal, StateSpaceModel, realize
+from ..run import Result, Stop
 from . import figures
-from .output import Row, uninterrupted, write_about, write_table
+from .cases import COLUMNS, NOISE, ROWS, Case, all_cases, well_posed
+from .comparison import LAM, METHODS, Curve, compare, comparison_rows, tune
+from .output import Row, write_about, write_table
 
-ROWS, COLUMNS, ORDER, NOISE, LAM = 21, 100, 10, 0.05, 1.0  # the paper's j, k, r, sigma; lam is ours
-FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # penalties tried
 REALIZATION_ROWS = 11  # few: the late lags hold little but noise
-RANK_THRESHOLD = 1e-3  # the paper's: singular values above it are counted
-
-Solve = Callable[..., Result]
-
-
-@dataclass(frozen=True)
-class Method:
-    """A solver as this experiment calls it."""
-
-    name: str
-    formulation: str  # "relax" or "reform2"
-    solver: Solve
-
-    @property
-    def dense(self) -> bool:
-        """Whether it forms the matrix."""
-        return self.solver not in (gcg, gcgls)
-
-    def run(
-        self, problem: Problem, *, ones: bool, factor: float | None = None, **options: Any
-    ) -> Result:
-        """Solve from the matrix of all ones, the paper's start, or from zero.
-
-        `factor` is the penalty of a method for (relax), over its scale.
-        """
-        shape = problem.structure.shape
-        if self.formulation == "relax":
-            options["start"] = np.ones(problem.structure.signal_shape) if ones else None
-            if factor is not None:
-                beta = factor * DenseProblem(problem).scale
-                options["beta"] = 1 / beta if self.solver is dadmm2 else beta
-        else:
-            options["lam"], options["penalty"] = LAM, "difference"
-            options["start"] = LowRank.ones(shape, problem.b) if ones else None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return uninterrupted(self.solver(problem, **options))
-
-
-METHODS = (
-    Method("GCGLS", "reform2", gcgls),
-    Method("GCG", "reform2", gcg),
-    Method("APG-SVT", "reform2", apg_svt),
-    Method("PADMM", "relax", padmm),
-    Method("PADMM2", "relax", padmm2),
-    Method("DADMM2", "relax", dadmm2),
-    Method("DPPA", "relax", dppa),
-)
-
-
-FACTORED_ADMM = Method("factored ADMM", "relax", partial(factored_admm, rank=30))  # tuned only
-
-
-@dataclass(frozen=True)
-class Case:
-    """Data and prices of one comparison."""
-
-    name: str
-    outputs: int
-    seed: int = 0
-    order: int = ORDER
-    normalization: str = "spectral"
-    spectral_radius: float | None = None
-    samples: int = 1000
-    ones: bool = True  # start from all ones, as the paper does
-    prices: dict[str, float] = field(default_factory=dict)  # mu by formulation; else by noise level
-
-    @cached_property
-    def system(self) -> StateSpaceModel:
-        """The true system."""
-        return random_system(
-            self.outputs,
-            self.order,
-            normalization=self.normalization,
-            spectral_radius=self.spectral_radius,
-            seed=self.seed,
-        )
-
-    @cached_property
-    def record(self) -> np.ndarray:
-        """What is observed of it."""
-        rng = np.random.default_rng([self.seed, 1])  # apart from that of the system
-        return self.system.simulate(self.samples, seed=rng, noise=NOISE)
-
-    @cached_property
-    def covariances(self) -> np.ndarray:
-        """Of the record, lag 0 first."""
-        return empirical_covariances(self.record, COLUMNS)
-
-    @cached_property
-    def noise_level(self) -> float:
-        """The mu at which sampling noise alone gives nothing."""
-        return sampling_noise_mu(self.record, ROWS, COLUMNS)
-
-    def problem(self, formulation: str) -> Problem:
-        """The block-Hankel problem with this case's mu for a formulation."""
-        mu = self.prices[formulation] if self.prices else self.noise_level
-        return realization_problem(self.covariances, ROWS, COLUMNS, mu)
-
-    @property
-    def size(self) -> str:
-        """Rows and columns of the matrix."""
-        return f"{ROWS * self.outputs} x {COLUMNS * self.outputs}"
-
-
-@dataclass
-class Curve:
-    """What one method did on one case."""
-
-    method: Method
-    result: Result
-    ranks: dict[int, int]  # of H(y), as the paper counts, by iterate
-    peak_bytes: int = 0
-
-    @property
-    def last_rank(self) -> int:
-        """Rank of H(y) at the end."""
-        return self.ranks[max(self.ranks)]
-
-    def seconds_to(self, objective: float) -> float | None:
-        """Time until the objective was first at most this."""
-        h = self.result.history
-        return next((t for t, o in zip(h.time, h.objective, strict=True) if o <= objective), None)
 
 
 def reproduce_ssr(
@@ -187,7 +43,7 @@ def reproduce_ssr(
     list of str
         The tables, as Markdown.
     """
-    cases = _cases(quick, seed)
+    cases = all_cases(quick, seed)
     seeds = range(seed, seed + (2 if quick else 20))
     tuning, rows, orders = [], [], []
     with tqdm(total=len(cases) * len(METHODS) + len(seeds), disable=not progress) as bar:
@@ -199,7 +55,12 @@ def reproduce_ssr(
             factors, tuned = tune(smaller, 0.15 if quick else 0.7)
             tuning += tuned
             for case in same:
-                curves = [compare(case, m, factors.get(m.name), quick, bar) for m in METHODS]
+                curves = []
+                for method in METHODS:
+                    bar.set_postfix_str(f"{name} {case.size} {method.name}")
+                    factor = factors.get(method.name)
+                    curves.append(compare(case, method, factor, 0.5 if quick else 6.0))
+                    bar.update()
                 rows += comparison_rows(case, curves)
                 path = folder / f"ssr-{name}-{case.outputs}.png".replace(" ", "-")
                 figures.curves(curves, f"{name}, {case.size}", path)
@@ -215,129 +76,6 @@ def reproduce_ssr(
         write_table(folder / "ssr-orders", orders),
         write_table(folder / "ssr-seeds", [row for row, _ in recovered]),
     ]
-
-
-def _cases(quick: bool, seed: int) -> list[Case]:
-    printed = {"relax": 1.5, "reform2": 0.1}
-    sizes = (4,) if quick else (20, 40)
-    return [
-        *(Case("as printed", n, seed, normalization="nuclear", prices=printed) for n in sizes),
-        *(Case("spectral", n, seed) for n in sizes),
-        *(_well_posed(n, seed, quick) for n in sizes),
-    ]
-
-
-def _well_posed(outputs: int, seed: int, quick: bool) -> Case:
-    return Case(
-        "well-posed",
-        outputs,
-        seed,
-        order=3 if quick else ORDER,
-        spectral_radius=0.9,
-        ones=False,
-        samples=50_000 if quick else 200_000,
-    )
-
-
-def tune(case: Case, seconds: float) -> tuple[dict[str, float], list[Row]]:
-    """The best penalty of every method for (relax) on a smaller case, and what the others gave."""
-    problem = case.problem("relax")
-    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
-    tried = {
-        (method.name, factor): Curve(
-            method, method.run(problem, ones=case.ones, factor=factor, stop=stop), {}
-        )
-        for method in (*METHODS, FACTORED_ADMM)
-        if method.formulation == "relax"
-        for factor in FACTORS
-    }
-    best = 1.01 * min(curve.result.objective for curve in tried.values())
-    factors, rows = {}, []
-    for name in dict.fromkeys(name for name, _ in tried):
-        times = {f: tried[name, f].seconds_to(best) for f in FACTORS}
-        reached = {f: t for f, t in times.items() if t is not None}
-        objectives = {f: tried[name, f].result.objective for f in FACTORS}
-        factors[name] = (
-            min(reached, key=reached.__getitem__)
-            if reached
-            else min(objectives, key=objectives.__getitem__)
-        )
-        rows.append(
-            {
-                "case": case.name,
-                "size": case.size,
-                "method": name,
-                **{f"seconds to 1% at {f:g}": t for f, t in times.items()},
-                "chosen": factors[name],
-            }
-        )
-    return factors, rows
-
-
-def compare(case: Case, method: Method, factor: float | None, quick: bool, bar: tqdm) -> Curve:
-    """Run one method on one case, and again for a few steps to see its memory."""
-    bar.set_postfix_str(f"{case.name} {case.size} {method.name}")
-    problem = case.problem(method.formulation)
-    ranks: dict[int, int] = {}
-    iterate = count()
-
-    last: dict[int, np.ndarray] = {}
-
-    def count_rank(state: State) -> None:
-        k = next(iterate)
-        last.clear()
-        last[k] = state.y
-        if k <= 10 or k % 5 == 0:  # it costs as much as an iteration of a rival
-            ranks[k] = lifted_rank(problem, state.y)
-
-    run = partial(method.run, problem, ones=case.ones, factor=factor)
-    seconds = 0.5 if quick else 6.0
-    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
-    curve = Curve(method, run(stop=stop, callback=count_rank), ranks)
-    ranks.update((k, lifted_rank(problem, y)) for k, y in last.items())
-    steps = min(curve.result.iterations, 3 if method.dense else 100)
-    tracemalloc.start()
-    run(stop=Stop(max_iter=max(steps, 1), xtol=None, rtol=None, max_time=seconds))
-    curve.peak_bytes = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    bar.update()
-    return curve
-
-
-def lifted_rank(problem: Problem, y: np.ndarray) -> int:
-    """Rank of H(y) as the paper counts it."""
-    values = singular_values(problem.structure.to_dense(y))
-    return int(np.count_nonzero(values > RANK_THRESHOLD))
-
-
-def comparison_rows(case: Case, curves: Sequence[Curve]) -> list[Row]:
-    """One row a method: how good, how fast, how large."""
-    best: dict[str, float] = {}
-    for c in curves:
-        found = min(c.result.objective, best.get(c.method.formulation, np.inf))
-        best[c.method.formulation] = found
-    seconds = {c.method.name: c.seconds_to(1.01 * best[c.method.formulation]) for c in curves}
-    ours = seconds["GCGLS"]
-    rows = []
-    for c in curves:
-        time = seconds[c.method.name]
-        rows.append(
-            {
-                "case": case.name,
-                "size": case.size,
-                "method": c.method.name,
-                "formulation": c.method.formulation,
-                "mu": c.result.problem.mu,
-                "objective": c.result.objective,
-                "gap": c.result.gap,
-                "rank of H(y)": c.last_rank,
-                "iterations": c.result.iterations,
-                "seconds to 1%": time,
-                "times GCGLS": None if time is None or ours is None else time / ours,
-                "peak MB": c.peak_bytes / 2**20,
-            }
-        )
-    return rows
 
 
 def order_row(case: Case, curve: Curve) -> Row:
@@ -374,10 +112,10 @@ class Recovered:
 def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
     """From a record to a realised system, for one seed of the well-posed case."""
     bar.set_postfix_str(f"well-posed, seed {seed}")
-    case = _well_posed(4 if quick else 20, seed, quick)
+    case = well_posed(4 if quick else 20, seed, quick)
     problem = case.problem("reform2")
     stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3)
-    result = uninterrupted(gcgls(problem, LAM, penalty="difference", stop=stop))
+    result = METHODS[0].run(problem, ones=case.ones, stop=stop)  # GCGLS
     order = found_order(result)
     model, remedy = _realized(np.concatenate([case.covariances[:1], result.y]), order)
     lags = ROWS + COLUMNS - 1

@@ -9,16 +9,15 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from .._array import inner, is_numpy_array
-from ..certificate import dual_bound
+from ..certificate import SMALL, dual_bound
 from ..linalg import random_vector
 from ..lowrank import LowRank
 from ..measure import Everything, Weighted
 from ..problem import Problem
-from ..run import Figures, LazyState
+from ..state import Figures, LazyState
 
 ACCURATE = 1e-6  # thresholds above this share of the norm: Gram matrices are accurate enough
 GOLDEN = (1 + 5**0.5) / 2
-SMALL = 100_000  # matrices of up to so many entries are decomposed without Gram matrices
 
 
 class DenseProblem:

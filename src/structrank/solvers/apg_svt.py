@@ -16,7 +16,8 @@ from .._array import inner
 from ..certificate import penalized_gap
 from ..lowrank import LowRank
 from ..problem import Problem, checked_start, positive
-from ..run import Callback, Figures, LazyState, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import Figures, LazyState, State
 from ..structures import Structure, structure_matrix, unvec, vec
 from ..structures.base import Differences, Slices
 from ._dense import DenseProblem, singular_values, threshold_singular_values

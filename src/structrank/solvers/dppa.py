@@ -12,7 +12,8 @@ from math import sqrt
 import numpy as np
 
 from ..problem import Problem, positive
-from ..run import Callback, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import State
 from ._dense import DenseProblem, threshold_singular_values
 
 

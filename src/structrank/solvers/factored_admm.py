@@ -13,7 +13,8 @@ import numpy as np
 from ..linalg import random_vector
 from ..lowrank import LowRank
 from ..problem import Problem, positive
-from ..run import Callback, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import State
 from ..structures.base import positive_int
 from ._dense import DenseProblem
 

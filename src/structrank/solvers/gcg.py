@@ -17,7 +17,8 @@ from ..local_search import local_search
 from ..lowrank import LowRank
 from ..objective import Penalized, Point
 from ..problem import Problem, checked_start
-from ..run import Callback, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import State
 from ..step import StepPlane, atom
 from ..structures.base import positive_int
 

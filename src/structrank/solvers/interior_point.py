@@ -14,7 +14,8 @@ import scipy.sparse
 
 from ..lowrank import LowRank
 from ..problem import Problem
-from ..run import Callback, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import State
 from ._dense import DenseProblem
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..problem import Problem, positive
-from ..run import Callback, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import State
 from ._dense import DenseProblem, checked_relaxation, threshold_singular_values
 
 

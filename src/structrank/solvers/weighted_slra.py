@@ -15,7 +15,8 @@ from .._array import inner
 from ..linalg import random_vector
 from ..lowrank import LowRank
 from ..problem import Problem, checked_start, positive
-from ..run import Callback, Figures, LazyState, Result, State, Stop, run
+from ..run import Callback, Result, Stop, run
+from ..state import Figures, LazyState, State
 from ..structures.base import positive_int
 from ._dense import DenseProblem
 
