@@ -8,12 +8,13 @@ Prints error, rank and time, and draws the truth, what was seen, and what came b
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from structrank import Hankel, Stop, gcgls
-from structrank.applications import noise_mu, sinusoids, spectral_problem
+from structrank import Stop, gcgls, noise_mu
+from structrank.applications import sinusoids, spectral_problem
 from structrank.reproduce.figures import spectral_panels
 
 SIZE, SINUSOIDS, WINDOW = 101, 6, (25, 25)
@@ -29,9 +30,8 @@ def main() -> None:
 
     sample = sinusoids((SIZE, SIZE), SINUSOIDS, seen=0.2, snr=10.0, seed=options.seed)
     truth, b = sample.truth, sample.samples
-    structure = Hankel(truth.shape, WINDOW)
-    mu = noise_mu(structure, sample.seen, sample.noise, weights="lifted", margin=1.5)
-    problem = spectral_problem(b, WINDOW, mu, weights="lifted")
+    problem = spectral_problem(b, WINDOW, mu=1.0, weights="lifted")
+    problem = replace(problem, mu=noise_mu(problem, sample.noise, margin=1.5))
     stop = Stop(xtol=None, rtol=None, gap=1e-3)
     result = gcgls(problem, lam=1.0, stop=stop, progress=not options.quiet)
 

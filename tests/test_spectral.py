@@ -9,15 +9,21 @@ import pytest
 from conftest import LIBRARIES, to_library
 from scipy.optimize import linear_sum_assignment
 
-from structrank import Hankel, LowRank, Problem, Status, Stop, Sylvester, Toeplitz, gcgls
-from structrank._array import to_numpy
-from structrank.applications import (
+from structrank import (
+    Hankel,
+    LowRank,
     Modes,
+    Problem,
+    Status,
+    Stop,
+    Sylvester,
+    Toeplitz,
     find_modes,
+    gcgls,
     noise_mu,
-    sinusoids,
-    spectral_problem,
 )
+from structrank._array import to_numpy
+from structrank.applications import sinusoids, spectral_problem
 
 SHAPES = [(40,), (13, 11), (7, 6, 8)]
 TIGHT = Stop(xtol=None, rtol=None, gap=1e-4)
@@ -239,30 +245,28 @@ class TestNoiseMu:
                 z = (z + 1j * rng.standard_normal((7, 6))) / np.sqrt(2)
             share = seen / S.multiplicity if weights is None else seen
             norms.append(np.linalg.norm(S.to_dense(share * z), 2))
-        mu = noise_mu(S, seen, 0.3, weights=weights, real=real, draws=2, margin=1.2, seed=5)
+        samples = np.where(seen, 0.0 if real else 0j, np.nan)
+        problem = spectral_problem(samples, (3, 4), 1.0, weights=weights)
+        mu = noise_mu(problem, 0.3, draws=2, margin=1.2, seed=5)
         assert mu == pytest.approx(1.2 * 0.3 * max(norms), rel=1e-6)
 
     def test_fresh_noise_is_removed(self):
-        S, seen = Hankel(120, window=60), np.arange(120) % 3 > 0
-        mu = noise_mu(S, seen, 0.2, weights="lifted", margin=1.3)
+        seen = np.arange(120) % 3 > 0
         noise = 0.2 * np.random.default_rng(9).standard_normal(120)
-        problem = spectral_problem(np.where(seen, noise, np.nan), 60, mu, weights="lifted")
+        problem = spectral_problem(np.where(seen, noise, np.nan), 60, 1.0, weights="lifted")
+        problem = replace(problem, mu=noise_mu(problem, 0.2, margin=1.3))
         assert gcgls(problem, lam=1.0).rank == 0
 
     def test_errors(self):
-        S, seen = Hankel(9, window=4), np.ones(9, dtype=bool)
+        problem = spectral_problem(np.ones(9), 4, 1.0)
         with pytest.raises(ValueError, match="sigma is 0, but a finite number above zero"):
-            noise_mu(S, seen, 0)
+            noise_mu(problem, 0)
         with pytest.raises(ValueError, match="margin is -1, but a finite number above zero"):
-            noise_mu(S, seen, 1.0, margin=-1)
+            noise_mu(problem, 1.0, margin=-1)
         with pytest.raises(ValueError, match="draws is 0, but a positive integer"):
-            noise_mu(S, seen, 1.0, draws=0)
-        with pytest.raises(TypeError, match="structure is int, but a Structure"):
-            noise_mu(9, seen, 1.0)
-        with pytest.raises(TypeError, match="seen has dtype float64, but a boolean"):
-            noise_mu(S, np.ones(9), 1.0)
-        with pytest.raises(ValueError, match=r"shape \(8,\), but Hankel.* expects \(9,\)"):
-            noise_mu(S, seen[:8], 1.0)
+            noise_mu(problem, 1.0, draws=0)
+        with pytest.raises(TypeError, match="problem is Hankel, but a Problem"):
+            noise_mu(Hankel(9, window=4), 1.0)
 
 
 class TestFindModes:
@@ -334,10 +338,9 @@ class TestFindModes:
         seen = rng.random(200) < 0.5
         noise = 0.02 * (rng.standard_normal(200) + 1j * rng.standard_normal(200)) / np.sqrt(2)
         samples = np.where(seen, modes.signal(200) + noise, np.nan)
-        structure = Hankel(200, window=100)
-        mu = noise_mu(structure, seen, 0.02, weights=weights, real=False, margin=1.5)
-        lam = 1.0 if weights == "lifted" else 0.01
-        result = gcgls(spectral_problem(samples, 100, mu, weights=weights), lam, stop=TIGHT)
+        problem = spectral_problem(samples, 100, 1.0, weights=weights)
+        problem = replace(problem, mu=noise_mu(problem, 0.02, margin=1.5))
+        result = gcgls(problem, lam=1.0 if weights == "lifted" else 0.01, stop=TIGHT)
         assert result.status is Status.GAP
         frequency, damping, amplitude = errors(find_modes(result, rank=3), modes)
         assert frequency < 2e-5
@@ -373,7 +376,7 @@ class TestFindModes:
         with pytest.raises(TypeError, match="result is list, but a Result is expected"):
             find_modes([])
         good = exact_result(Modes([0.1]), Hankel(20, window=10))
-        for structure in (Hankel(20, window=10, block=(1, 1)), Sylvester((4, 3))):
+        for structure in (Hankel(20, window=10, block=(2, 2)), Sylvester((4, 3))):
             problem = Problem(structure, np.ones(structure.signal_shape), 1.0)
             with pytest.raises(TypeError, match="Hankel or Toeplitz structure without blocks"):
                 find_modes(replace(good, problem=problem))

@@ -2,9 +2,13 @@
 
 from .lowrank import LowRank
 from .measure import Mask, Measure, Operator, Weighted
+from .modes import ModeErrors, Modes, find_modes
 from .objective import Penalized, mu_max
+from .path import path
 from .problem import Problem
+from .refit import Refit, refit
 from .run import ConvergenceWarning, Result, Status, Stop
+from .selection import Selection, choose_rank, noise_mu, select_mu
 from .solvers import gcg, gcgls, homotopy, solve
 from .state import History, State
 from .structures import (
@@ -33,10 +37,14 @@ __all__ = [
     "LowRank",
     "Mask",
     "Measure",
+    "ModeErrors",
+    "Modes",
     "Operator",
     "Penalized",
     "Problem",
+    "Refit",
     "Result",
+    "Selection",
     "State",
     "Status",
     "Stop",
@@ -44,11 +52,17 @@ __all__ = [
     "Sylvester",
     "Toeplitz",
     "Weighted",
+    "choose_rank",
+    "find_modes",
     "gcg",
     "gcgls",
     "homotopy",
     "mu_max",
+    "noise_mu",
+    "path",
     "recovery_matrix",
+    "refit",
+    "select_mu",
     "solve",
     "structure_matrix",
     "unvec",

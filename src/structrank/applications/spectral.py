@@ -9,11 +9,13 @@ import numpy as np
 
 from .._array import Array, as_array, to_numpy
 from ..measure import Mask, Weighted
-from ..objective import mu_max
-from ..problem import Problem, positive
-from ..structures import Hankel, Structure
+from ..modes import Modes
+from ..problem import Problem
+from ..structures import Hankel
 from ..structures.base import positive_int, positive_ints
-from .modes import Modes
+
+
+_MAX_DRAWS = 10_000  # of frequencies, until they are apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,10 +58,12 @@ def sinusoids(
     snr: float | None = 10.0,
     real: bool = True,
     on_grid: bool = False,
+    separation: float = 0.0,
+    spread: bool = False,
     damping: float = 0.0,
     seed: int = 0,
 ) -> SpectralSample:
-    """Draw sinusoids of amplitude one, and a few noisy samples of their sum.
+    """Draw sinusoids, and a few noisy samples of their sum.
 
     With `shape=(101, 101)` and `count=6` this is the paper's set-up for spectral compressed
     sensing. Frequencies and phases are uniform.
@@ -79,6 +83,11 @@ def sinusoids(
         Whether the signal is real.
     on_grid : bool
         Draw distinct frequencies that are multiples of `1 / shape`.
+    separation : float
+        Smallest distance of two frequencies along the axis where they differ most, in units of
+        `1 / shape`; with opposite ones if real.
+    spread : bool
+        Amplitudes have modulus `1 + 10^(c / 2)`, c uniform in [0, 1], instead of one.
     damping : float
         Largest damping a sample; dampings are uniform between zero and this.
     seed : int
@@ -98,15 +107,22 @@ def sinusoids(
         raise ValueError(f"seen is {seen!r}, but a share above 0 and at most 1 is expected")
     if not 0 <= damping < np.inf:
         raise ValueError(f"damping is {damping!r}, but a finite number of at least 0 is expected")
+    if not 0 <= separation < np.inf:
+        raise ValueError(f"separation is {separation!r}, but a number of at least 0 is expected")
+    if on_grid and separation:
+        raise ValueError("on_grid and separation exclude each other: pass one of them")
     snr = np.inf if snr is None else snr
     if not snr > 0:
         raise ValueError(f"snr is {snr!r}, but a number above 0, or None, is expected")
     rng = np.random.default_rng(seed)
-    frequencies = (
-        _grid_frequencies(rng, shape, count, real) if on_grid else rng.random((count, len(shape)))
-    )
+    if on_grid:
+        frequencies = _grid_frequencies(rng, shape, count, real)
+    else:
+        frequencies = _apart(rng, shape, count, real, separation)
     dampings = damping * rng.random(frequencies.shape)
     amplitudes = np.exp(2j * np.pi * rng.random(count))
+    if spread:
+        amplitudes = amplitudes * (1 + 10 ** (rng.random(count) / 2))
     if real:  # both of a conjugate pair, side by side
         frequencies = np.stack([frequencies, -frequencies], axis=1).reshape(-1, len(shape))
         amplitudes = np.stack([amplitudes / 2, amplitudes.conj() / 2], axis=1).reshape(-1)
@@ -135,7 +151,7 @@ def spectral_problem(
     window : int or tuple of int
         Rows of the Hankel matrix along each axis.
     mu : float
-        Price of the nuclear norm; see `noise_mu`.
+        Price of the nuclear norm; see `select_mu` and `noise_mu`.
     weights : array or "lifted", optional
         Weights of the samples, as of `Weighted`. Default: all the same, as in the paper.
 
@@ -155,62 +171,6 @@ def spectral_problem(
     return Problem(Hankel(tuple(samples.shape), window), samples, mu, _measure(seen, weights))
 
 
-def noise_mu(
-    structure: Structure,
-    seen: Array,
-    sigma: float,
-    *,
-    weights: Any = None,
-    real: bool = True,
-    draws: int = 3,
-    margin: float = 1.05,
-    seed: int = 0,
-) -> float:
-    """The mu that noise calls for: a margin above what noise alone puts into the gradient.
-
-    The largest `mu_max` of a few signals of pure noise, measured in the same way.
-
-    Parameters
-    ----------
-    structure : Structure
-    seen : array of bool
-        Where the signal is seen.
-    sigma : float
-        Standard deviation of the noise, above zero.
-    weights : array or "lifted", optional
-        Weights of the samples, as of `Weighted`. Default: all the same.
-    real : bool
-        Whether the noise is real; else it is complex and circular.
-    draws : int
-        Number of signals drawn.
-    margin : float
-        Factor on the largest value. Larger ones, 1.5 for example, leave fewer modes that fit
-        noise and shrink the others more.
-    seed : int
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from structrank import Hankel
-    >>> from structrank.applications import noise_mu
-    >>> seen = np.arange(200) % 3 > 0
-    >>> mu = noise_mu(Hankel(200, window=100), seen, sigma=0.1, weights="lifted")
-    >>> print(f"{mu:.2f}")
-    2.09
-    """
-    sigma, margin = positive(sigma, "sigma"), positive(margin, "margin")
-    seen, rng = as_array(seen), np.random.default_rng(seed)
-    measure = _measure(seen, weights)
-    noises = [
-        _unit_noise(rng, tuple(seen.shape), real) for _ in range(positive_int(draws, "draws"))
-    ]
-    return margin * sigma * max(mu_max(Problem(structure, z, 1.0, measure)) for z in noises)
-
-
 def _grid_frequencies(
     rng: np.random.Generator, shape: tuple[int, ...], count: int, real: bool
 ) -> np.ndarray:
@@ -224,6 +184,26 @@ def _grid_frequencies(
             f"count is {count}, but a grid {shape} has only {len(sites)} distinct frequencies"
         )
     return rng.choice(sites, count, replace=False) / np.array(shape)
+
+
+def _apart(
+    rng: np.random.Generator, shape: tuple[int, ...], count: int, real: bool, separation: float
+) -> np.ndarray:
+    """Uniform frequencies, drawn again until all are far enough from each other."""
+    drawn: list[np.ndarray] = []
+    for _ in range(_MAX_DRAWS):
+        new = rng.random(len(shape))
+        others = [f for old in drawn for f in ((old, -old) if real else (old,))]
+        others += [-new] if real and separation else []
+        gaps = np.abs([new - f - np.round(new - f) for f in others]).reshape(-1, len(shape))
+        if np.all(np.max(gaps * shape, axis=1, initial=0.0) >= separation):
+            drawn.append(new)
+        if len(drawn) == count:
+            return np.array(drawn)
+    raise ValueError(
+        f"no {count} frequencies that are {separation} / {shape} apart were found: take fewer, "
+        "or a smaller separation"
+    )
 
 
 def _measure(seen: Any, weights: Any) -> Weighted:

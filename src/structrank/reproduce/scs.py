@@ -7,25 +7,20 @@ ratio of 10, window 8 x 8, mu = 0.1. The paper's source gives a normalised error
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications import (
-    SpectralSample,
-    find_modes,
-    noise_mu,
-    sinusoids,
-    spectral_problem,
-)
+from ..applications import SpectralSample, sinusoids, spectral_problem
 from ..lowrank import LowRank
+from ..modes import find_modes
 from ..problem import Problem
 from ..run import ConvergenceWarning, Result, Stop
+from ..selection import noise_mu
 from ..solvers import gcgls
-from ..structures import Hankel
 from . import figures
 from .output import Row, uninterrupted, write_about, write_table
 
@@ -48,11 +43,10 @@ class Setting:
     def problem(self, sample: SpectralSample) -> Problem:
         """The problem of one draw."""
         weights = "lifted" if self.lifted else None
-        mu = self.mu
-        if mu is None:
-            structure = Hankel(sample.truth.shape, self.window)
-            mu = noise_mu(structure, sample.seen, sample.noise, weights=weights, margin=1.5)
-        return spectral_problem(sample.samples, self.window, mu, weights=weights)
+        problem = spectral_problem(sample.samples, self.window, self.mu or 1.0, weights=weights)
+        if self.mu is None:
+            return replace(problem, mu=noise_mu(problem, sample.noise, margin=1.5))
+        return problem
 
     def recover(self, problem: Problem, seconds: float) -> Result:
         """Solve to a certified gap, by the paper's rule, or as good as the time allows."""

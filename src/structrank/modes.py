@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from .._array import Array, to_numpy
-from ..measure import Everything, Weighted
-from ..run import Result
-from ..structures import Hankel
-from ..structures.base import positive_int, positive_ints
+from ._array import Array, to_numpy
+from .measure import Everything, Weighted
+from .run import Result
+from .structures import Hankel, Structure
+from .structures.base import positive_int, positive_ints
 
-_MAX_GROWTH = 300.0  # exp of twice this is in the range of double precision
+MAX_GROWTH = 300.0  # exp of twice this is in the range of double precision
+
+
+class NoModes(ValueError):
+    """A matrix from which modes cannot be found at the rank asked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModeErrors:
+    """Standard errors of the numbers of `Modes`, row by row.
+
+    Attributes
+    ----------
+    frequencies : ndarray, shape (r, d)
+    dampings : ndarray, shape (r, d)
+        Zero where the modes are known to be undamped.
+    amplitudes : ndarray, shape (r,) or (r, channels)
+        Of the modulus.
+    phases : ndarray, shape (r,) or (r, channels)
+        In radians.
+    """
+
+    frequencies: np.ndarray
+    dampings: np.ndarray
+    amplitudes: np.ndarray
+    phases: np.ndarray
+
+    def _reordered(self, order: np.ndarray) -> ModeErrors:
+        return ModeErrors(*(getattr(self, field.name)[order] for field in fields(self)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,13 +56,15 @@ class Modes:
         Cycles a sample along each axis. Whole cycles are taken off: kept in [-1/2, 1/2).
     dampings : float or array of the shape of the frequencies
         Decay of the logarithm a sample along each axis; below zero for growth.
-    amplitudes : complex or array, shape (r,)
+    amplitudes : complex or array, shape (r,), or (r, channels) for several channels
         With the phase at the origin. A real signal has its modes in conjugate pairs.
+    stderr : ModeErrors, optional
+        Standard errors of all these.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank.applications import Modes
+    >>> from structrank import Modes
     >>> cosine = Modes([0.25, -0.25], amplitudes=0.5)
     >>> cosine
     Modes
@@ -48,6 +78,7 @@ class Modes:
     frequencies: Array
     dampings: Array = 0.0
     amplitudes: Array = 1.0
+    stderr: ModeErrors | None = None
 
     def __post_init__(self) -> None:
         f = _columns(self.frequencies)
@@ -57,17 +88,26 @@ class Modes:
                 "a column an axis"
             )
         dampings = _filled("dampings", _columns(self.dampings), f.shape)
-        amplitudes = _filled("amplitudes", np.asarray(self.amplitudes, complex), f.shape[:1])
+        amplitudes = np.asarray(self.amplitudes, complex)
+        if amplitudes.ndim < 2:
+            amplitudes = _filled("amplitudes", amplitudes, f.shape[:1])
+        elif amplitudes.ndim > 2 or len(amplitudes) != len(f):
+            raise ValueError(
+                f"amplitudes have shape {amplitudes.shape}, but ({len(f)},) or ({len(f)}, "
+                "channels) is expected"
+            )
         if not all(np.all(np.isfinite(values)) for values in (f, dampings, amplitudes)):
             raise ValueError("the modes hold NaN or inf, but finite numbers are expected")
         f = f - np.round(f)
         f = np.where(f == 0.5, -0.5, f)
-        sizes = np.abs(amplitudes)
+        sizes = np.sqrt(np.sum(np.abs(amplitudes) ** 2, axis=tuple(range(1, amplitudes.ndim))))
         # Rounding must not tear conjugate pairs of equal size apart.
         order = np.argsort(-np.round(sizes / np.max(sizes, initial=1e-300), 9), kind="stable")
         object.__setattr__(self, "frequencies", f[order])
         object.__setattr__(self, "dampings", dampings[order])
         object.__setattr__(self, "amplitudes", amplitudes[order])
+        if self.stderr is not None:
+            object.__setattr__(self, "stderr", self.stderr._reordered(order))
 
     def signal(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """The sum of the modes on a grid.
@@ -80,7 +120,7 @@ class Modes:
         Returns
         -------
         ndarray, complex
-            A real signal is its real part.
+            A real signal is its real part. Channels come last.
         """
         shape = positive_ints(shape, "shape")
         if len(shape) != self.frequencies.shape[1]:
@@ -88,11 +128,13 @@ class Modes:
                 f"shape {shape} has {len(shape)} axes, but the modes have "
                 f"{self.frequencies.shape[1]}"
             )
-        *outer, last = _exponentials(self, shape)
-        left = self.amplitudes[None, :]
+        *outer, last = exponentials(self.frequencies, self.dampings, shape)
+        left = np.atleast_2d(self.amplitudes.T)
         for along in outer:
             left = (left[:, None, :] * along).reshape(len(left) * len(along), len(self))
-        return (left @ last.T).reshape(shape)
+        channels = self.amplitudes.shape[1:]
+        values = (left @ last.T).reshape(*channels, *shape)
+        return np.moveaxis(values, 0, -1) if channels else values
 
     def __len__(self) -> int:
         return len(self.frequencies)
@@ -104,7 +146,8 @@ class Modes:
             f"{'amplitude':>12}{'phase':>12}{'frequency':>{width}}{'damping':>{width}}",
         ]
         for a, f, damping in zip(self.amplitudes, self.frequencies, self.dampings, strict=True):
-            numbers = np.array([abs(a), np.angle(a), *f, *damping])
+            # Of several channels, the size of all and the phase of the first.
+            numbers = np.array([np.linalg.norm(a), np.angle(a.flat[0]), *f, *damping])
             numbers[np.abs(numbers) < 1e-9] = 0.0
             lines.append("".join(f"{x:>12.5g}" for x in numbers))
         hidden = len(lines) - 22
@@ -124,7 +167,8 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
     Parameters
     ----------
     result : Result
-        Of a problem with a `Hankel` or `Toeplitz` structure without blocks.
+        Of a problem with a `Hankel` or `Toeplitz` structure. Blocks of one row or one column are
+        channels that share their modes.
     rank : int, optional
         Number of modes: as many leading singular directions are used. Default: all.
 
@@ -136,8 +180,7 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank import Hankel, Problem, gcgls
-    >>> from structrank.applications import find_modes
+    >>> from structrank import Hankel, Problem, find_modes, gcgls
     >>> y = 3 * np.exp((0.2j * np.pi - 0.05) * np.arange(40))
     >>> result = gcgls(Problem(Hankel(40, window=20), y, mu=0.01, measure="lifted"), lam=1.0)
     >>> find_modes(result)
@@ -148,10 +191,10 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
     if not isinstance(result, Result):
         raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
     structure = result.problem.structure
-    if not isinstance(structure, Hankel) or structure.block is not None:
+    if not has_modes(structure):
         raise TypeError(
             f"the structure is {structure!r}, but modes are found from a Hankel or Toeplitz "
-            "structure without blocks"
+            "structure without blocks, or with blocks of one row or one column"
         )
     if min(structure.window + structure.columns) < 2:
         raise ValueError(
@@ -159,16 +202,21 @@ def find_modes(result: Result, rank: int | None = None) -> Modes:
             "columns, but a shift needs windows of length 2 or more along every axis"
         )
     basis = _basis(result, structure, rank)
-    shifts = [_shift(basis, axis) for axis in range(basis.ndim - 1)]
+    shifts = [_shift(basis, axis) for axis in range(len(structure.window))]
     vectors = _common_eigenvectors(shifts)
     inverse = np.linalg.pinv(vectors)  # modes that coincide have no full set of eigenvectors
     poles = np.stack([np.diag(inverse @ shift @ vectors) for shift in shifts], axis=1)
     sizes = np.maximum(np.abs(poles), np.finfo(float).tiny)
-    return _with_amplitudes(Modes(np.angle(poles) / (2 * np.pi), -np.log(sizes)), result)
+    return _with_amplitudes(Modes(np.angle(poles) / (2 * np.pi), -np.log(sizes)), result, structure)
+
+
+def has_modes(structure: Structure) -> TypeGuard[Hankel]:
+    """Whether low rank means few modes, in one channel or several."""
+    return isinstance(structure, Hankel) and min(structure.block or (1, 1)) == 1
 
 
 def _basis(result: Result, structure: Hankel, rank: int | None) -> np.ndarray:
-    """Orthonormal columns that span the exponentials on a grid: shape (grid..., rank)."""
+    """Orthonormal columns that span the exponentials on a grid: (grid..., channels, rank)."""
     X = result.X.balanced(1e-12)
     if X.rank == 0:
         raise ValueError("the recovered matrix is zero and has no modes: solve with a smaller mu")
@@ -177,13 +225,13 @@ def _basis(result: Result, structure: Hankel, rank: int | None) -> np.ndarray:
         raise ValueError(f"rank is {rank}, but the recovered matrix has rank {X.rank}: take less")
     limit = min(structure.shape[0] // size * (size - 1) for size in structure.window)
     if rank > limit:
-        raise ValueError(
+        raise NoModes(
             f"rank is {rank}, but shifts in a window {structure.window} tell at most {limit} modes "
             "apart: pass a smaller rank, or solve with a larger window"
         )
     leading = to_numpy(X.U)[:, :rank]
     Q, _ = np.linalg.qr(leading.astype(np.result_type(leading.dtype, np.float64)))
-    return Q.reshape(*structure.window, rank)
+    return Q.reshape(*structure.window, -1, rank)
 
 
 def _shift(basis: np.ndarray, axis: int) -> np.ndarray:
@@ -204,33 +252,46 @@ def _common_eigenvectors(shifts: list[np.ndarray]) -> np.ndarray:
     return min(found, key=np.linalg.cond)
 
 
-def _with_amplitudes(modes: Modes, result: Result) -> Modes:
+def _with_amplitudes(modes: Modes, result: Result, structure: Hankel) -> Modes:
     """The modes with the amplitudes that fit the samples best."""
-    problem, shape = result.problem, result.problem.structure.signal_shape
-    growth = np.max(np.maximum(-modes.dampings, 0.0) @ (np.array(shape) - 1))
-    if growth > _MAX_GROWTH:
-        raise ValueError(
+    problem = result.problem
+    growth = np.max(np.maximum(-modes.dampings, 0.0) @ (np.array(structure.lengths) - 1))
+    if growth > MAX_GROWTH:
+        raise NoModes(
             f"a mode grows by a factor of exp({growth:.0f}) over the signal, so it fits noise: "
             "pass a smaller rank, or solve with a larger mu"
         )
-    weights, values = np.ones(shape), result.y
+    weights, values = np.ones(structure.signal_shape), result.y
     if isinstance(problem.measure, Weighted):
         weights, values = to_numpy(problem.measure.weights), problem.data
     elif isinstance(problem.measure, Everything):
         values = problem.data
+    channels = (*structure.lengths, -1)
+    weights, values = weights.reshape(channels), to_numpy(values).reshape(channels)
+    along = exponentials(modes.frequencies, modes.dampings, structure.lengths)
+    amplitudes = [
+        _amplitudes(along, weights[..., c], values[..., c]) for c in range(weights.shape[-1])
+    ]
+    shape = (len(modes), -1) if structure.block else len(modes)
+    return Modes(modes.frequencies, modes.dampings, np.stack(amplitudes, axis=1).reshape(shape))
+
+
+def _amplitudes(along: list[np.ndarray], weights: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Of one channel, by weighted least squares."""
     at = np.nonzero(weights)
     columns = weights[at][:, None]
-    for index, along in zip(at, _exponentials(modes, shape), strict=True):
-        columns = columns * along[index]
+    for index, factors in zip(at, along, strict=True):
+        columns = columns * factors[index]
     sizes = np.linalg.norm(columns, axis=0)
-    columns = columns / np.where(sizes > 0, sizes, 1.0)
-    fit = np.linalg.lstsq(columns, to_numpy(values)[at], rcond=None)[0]
-    return Modes(modes.frequencies, modes.dampings, fit / np.where(sizes > 0, sizes, 1.0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    return np.linalg.lstsq(columns / sizes, values[at], rcond=None)[0] / sizes
 
 
-def _exponentials(modes: Modes, shape: tuple[int, ...]) -> list[np.ndarray]:
+def exponentials(
+    frequencies: np.ndarray, dampings: np.ndarray, shape: tuple[int, ...]
+) -> list[np.ndarray]:
     """For each axis the modes' factors along it, shape (samples, r)."""
-    rates = 2j * np.pi * modes.frequencies - modes.dampings
+    rates = 2j * np.pi * frequencies - dampings
     return [
         np.exp(np.outer(np.arange(size), rate)) for size, rate in zip(shape, rates.T, strict=True)
     ]

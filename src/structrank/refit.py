@@ -1,0 +1,304 @@
+"""Without the nuclear norm's shrinkage: the best structured signal of a given rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ._array import Array, inner, is_complex, like, to_numpy
+from .augmented import Augmented
+from .local_search import local_search
+from .lowrank import LowRank
+from .measure import Operator, Weighted
+from .modal_fit import ModalFit, ModalModel
+from .modes import Modes, exponentials, find_modes, has_modes
+from .problem import Problem, positive
+from .run import Result
+from .structures import Structure, Toeplitz
+from .structures.base import positive_int
+from .tangent import tangent_basis
+
+ROUNDS = 60  # of multipliers
+SEARCH_STEPS = 200  # a round
+ROUNDING = 1e-10  # residuals below this share of the data are rounding
+ENOUGH = 1e-7  # structure violation to end with
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refit:
+    """A signal of given rank, fitted without shrinkage.
+
+    Attributes
+    ----------
+    y : array
+        The signal.
+    X : LowRank
+        Its matrix, of the given rank.
+    rank : int
+    misfit : float
+        `||weights (y - b)||^2` over what is seen.
+    sigma : float or None
+        Standard deviation of the noise: given, or estimated from the misfit and the number of
+        samples less that of parameters; None if there are no more samples than parameters. With
+        weights, that of a sample of weight one. Real and imaginary part of complex noise
+        have `sigma / sqrt(2)` each.
+    parameters : int
+        Number of real numbers that were fitted.
+    samples : int
+        Number of real numbers they were fitted to; a complex sample is two.
+    violation : float
+        Structure violation that is left, `||X - Q(y)||_F / ||Q(y)||_F`.
+    modes : Modes or None
+        With standard errors, where low rank means few modes.
+    problem : Problem
+        With the weights of the fit.
+    unit_errors : callable
+        Gives the standard errors of the signal for `sigma = 1`.
+    """
+
+    y: Array
+    X: LowRank
+    rank: int
+    misfit: float
+    sigma: float | None
+    parameters: int
+    samples: int
+    violation: float
+    modes: Modes | None
+    problem: Problem
+    unit_errors: Callable[[], np.ndarray]
+
+    @cached_property
+    def stderr(self) -> Array:
+        """Standard error of every value of the signal, to first order in the noise.
+
+        If the signal is complex, the root of the sum of the variances of both parts.
+        """
+        if self.sigma is None:
+            raise ValueError(
+                f"{self.parameters} parameters were fitted to {self.samples} numbers, so the noise "
+                "cannot be estimated: pass sigma to refit, or take a smaller rank"
+            )
+        return like(self.sigma * self.unit_errors(), self.y, real=True)
+
+    @property
+    def information(self) -> float:
+        """The Bayesian information criterion: the smaller, the better the choice of rank."""
+        rounding = ROUNDING**2 * inner(self.problem.data, self.problem.data)
+        misfit = max(self.misfit, rounding, np.finfo(float).tiny)
+        return self.samples * np.log(misfit / self.samples) + self.parameters * np.log(self.samples)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("problem", repr(self.problem)),
+            ("rank", f"{self.rank}: {self.parameters} parameters for {self.samples} numbers"),
+            ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
+            ("violation", f"{self.violation:.2g} of the structure"),
+        ]
+
+    def __repr__(self) -> str:
+        return "Refit\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
+
+
+def refit(
+    result: Result,
+    rank: int | None = None,
+    *,
+    weights: Any = None,
+    sigma: float | None = None,
+    undamped: bool = False,
+) -> Refit:
+    """Fit the samples by a structured matrix of fixed rank: what a solver found, without shrinkage.
+
+    `min_y  ||weights (y - b)||^2  subject to  rank Q(y) <= rank`, a local method
+    started from the result. For Hankel and Toeplitz structures the modes are fitted,
+    which meets the structure exactly; for others the factors, with multipliers for the structure.
+
+    Parameters
+    ----------
+    result : Result
+    rank : int, optional
+        Default: that of the result.
+    weights : array, optional
+        Of the samples, one over their standard deviations up to a factor. Default: all that is
+        seen counts the same, whatever the weights of the problem, which is best for noise of
+        one level.
+    sigma : float, optional
+        Standard deviation of the noise, if known; else it is estimated.
+    undamped : bool
+        The modes are known to be undamped; for structures with modes only.
+
+    Returns
+    -------
+    Refit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls, refit
+    >>> y = 0.9 ** np.arange(30.0)
+    >>> result = gcgls(Problem(Hankel(30, window=15), y, mu=0.5, measure="lifted"), lam=1.0)
+    >>> shrunk, fitted = result.y, refit(result).y
+    >>> bool(abs(shrunk - y).max() > 0.05), bool(abs(fitted - y).max() < 1e-6)
+    (True, True)
+    """
+    if not isinstance(result, Result):
+        raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
+    rank = result.rank if rank is None else positive_int(rank, "rank")
+    if rank > result.rank:
+        raise ValueError(
+            f"rank is {rank}, but the result has rank {result.rank}: take less, or solve with a "
+            "smaller mu"
+        )
+    sigma = None if sigma is None else positive(sigma, "sigma")
+    problem = _plain(result.problem, weights)
+    if rank == 0:
+        return _nothing(problem, sigma)
+    if has_modes(problem.structure):
+        return _modal(problem, find_modes(result, rank), sigma, undamped)
+    if undamped:
+        raise ValueError(f"{problem.structure!r} has no modes, so undamped does not apply")
+    return _factored(problem, result.X.balanced(0.0), rank, sigma)
+
+
+def _plain(problem: Problem, weights: Any) -> Problem:
+    """The problem with equal or given weights of what is seen."""
+    if isinstance(problem.measure, Operator):
+        if weights is not None:
+            raise ValueError("an operator measures, so weights do not apply: put them into it")
+        return problem
+    seen = np.ones(problem.structure.signal_shape, dtype=bool)
+    if isinstance(problem.measure, Weighted):
+        seen = to_numpy(problem.measure.weights) > 0
+    return replace(problem, measure=Weighted(seen * 1.0 if weights is None else weights, seen))
+
+
+def _nothing(problem: Problem, sigma: float | None) -> Refit:
+    """The zero signal, of rank 0."""
+    zero = 0 * problem.backprojection
+    misfit, samples = inner(problem.data, problem.data), _numbers(problem)
+    noise = _noise(problem, misfit, samples, sigma)
+    X = LowRank.zeros(problem.structure.shape, zero)
+    return Refit(zero, X, 0, misfit, noise, 0, samples, 0.0, None, problem, lambda: abs(zero))
+
+
+def _numbers(problem: Problem) -> int:
+    """How many real numbers are measured."""
+    seen = int(np.prod(problem.b.shape))
+    if isinstance(problem.measure, Weighted):
+        seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
+    return seen * (2 if is_complex(problem.b) else 1)
+
+
+def _noise(problem: Problem, misfit: float, freedom: int, sigma: float | None) -> float | None:
+    """The noise's standard deviation, given or estimated."""
+    if sigma is not None:
+        return sigma
+    parts = 2 if is_complex(problem.b) else 1
+    return float(np.sqrt(parts * misfit / freedom)) if freedom > 0 else None
+
+
+def _modal(problem: Problem, modes: Modes, sigma: float | None, undamped: bool) -> Refit:
+    """By nonlinear least squares for the modes."""
+    weights = to_numpy(problem.measure.weights) if isinstance(problem.measure, Weighted) else None
+    fit = ModalFit(problem, modes, weights, undamped=undamped)
+    freedom = fit.samples - fit.parameters
+    noise = _noise(problem, fit.misfit, freedom, sigma)
+    part = np.sqrt(0.5) if is_complex(problem.b) else 1.0
+    y = like(fit.model.signal().reshape(problem.structure.signal_shape), problem.backprojection)
+    X = _modal_matrix(problem, fit.model)
+    return Refit(
+        y,
+        X,
+        X.rank,
+        fit.misfit,
+        noise,
+        fit.parameters,
+        fit.samples,
+        _violation(problem.structure, X, y),
+        fit.modes(0.0 if noise is None else part * noise),
+        problem,
+        lambda: part * fit.signal_errors(),
+    )
+
+
+def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:
+    """The factors of Q(y): exponentials along the rows and along the columns."""
+    structure: Any = problem.structure
+    rows, columns = (
+        exponentials(model.frequencies, model.dampings, grid)
+        for grid in (structure.window, structure.columns)
+    )
+    if isinstance(structure, Toeplitz):
+        columns = [table[::-1] for table in columns]
+    share = np.where(model.paired, np.sqrt(2.0), 1.0)
+    channels, one = model.amplitudes.T, np.ones((1, len(share)))
+    row_wise = structure.block is None or structure.block[1] == 1
+    U = share * _products([*rows, channels if row_wise else one])
+    V = share * _products([*columns, one if row_wise else channels]).conj()
+    if model.real:
+        U, V = (np.concatenate([F.real, F.imag[:, model.paired]], axis=1) for F in (U, V))
+    return LowRank(*(like(F, problem.backprojection) for F in (U, V))).balanced(0.0)
+
+
+def _products(tables: list[np.ndarray]) -> np.ndarray:
+    """All products of one row of each table, the last running fastest."""
+    rows = tables[0]
+    for table in tables[1:]:
+        rows = (rows[:, None, :] * table[None]).reshape(-1, table.shape[1])
+    return rows
+
+
+def _factored(problem: Problem, X: LowRank, rank: int, sigma: float | None) -> Refit:
+    """By the method of multipliers for the factors, with next to no nuclear norm."""
+    structure, reference = problem.structure, problem.backprojection
+    X = LowRank(X.U[:, :rank], X.V[:, :rank])
+    shrinking = replace(problem, mu=1e-9 * problem.mu)
+    zero = LowRank.zeros(structure.shape, reference)
+    objective = Augmented(shrinking, 1.0, zero, problem.data - problem.data)
+    for _ in range(ROUNDS):
+        point = local_search(objective, X, max_steps=SEARCH_STEPS, tolerance=1e-12)
+        X, y = point.X.copy(), objective.signal(point) + 0.0
+        violation = _violation(structure, X, y)
+        if violation <= ENOUGH:
+            break
+        objective = objective.updated(point, 2 * objective.lam, 0.0)
+    residual = problem.data - problem.measure.forward(y)
+    misfit, samples = inner(residual, residual), _numbers(problem)
+    basis = tangent_basis(structure, X)
+    parameters = basis.shape[1] * (2 if is_complex(y) else 1)
+    return Refit(
+        y,
+        X,
+        rank,
+        misfit,
+        _noise(problem, misfit, samples - parameters, sigma),
+        parameters,
+        samples,
+        violation,
+        None,
+        problem,
+        lambda: _tangent_errors(problem, basis),
+    )
+
+
+def _tangent_errors(problem: Problem, basis: np.ndarray) -> np.ndarray:
+    """Standard errors for unit noise, if the signal can move along a basis."""
+    shape, reference = problem.structure.signal_shape, problem.backprojection
+    images = [problem.measure.forward(like(z.reshape(shape), reference)) for z in basis.T]
+    measured = np.stack([to_numpy(image).reshape(-1) for image in images], axis=1)
+    R = np.linalg.qr(measured, mode="r")
+    return np.linalg.norm(basis @ np.linalg.pinv(R), axis=1).reshape(shape)
+
+
+def _violation(structure: Structure, X: LowRank, y: Array) -> float:
+    """`||X - Q(y)||_F / ||Q(y)||_F`."""
+    multiplicity = like(structure.multiplicity.astype(float), y, real=True)
+    square = inner(y, multiplicity * y)
+    total = structure.adjoint(X.U, X.V)
+    distance = X.norm_squared() - 2 * inner(y, total) + square
+    return float(np.sqrt(max(distance, 0.0) / square)) if square > 0 else 0.0

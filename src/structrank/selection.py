@@ -1,0 +1,358 @@
+"""No knobs: which mu and which rank, from the data alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from ._array import Array, epsilon, is_complex, like, to_numpy
+from .measure import Everything, Operator, Weighted
+from .modes import NoModes
+from .objective import mu_max
+from .path import natural_lam, solve_at
+from .problem import Problem, positive
+from .refit import Refit, refit
+from .run import ConvergenceWarning, Result
+from .structures.base import positive_int
+
+METHODS = ("noise", "holdout", "information")
+GAP = 1e-3  # certified, of the solutions looked at
+MAX_ITER = 50
+ROUNDS = 10  # of estimating the noise anew
+SAME = 0.03  # two mu that differ by less, relatively, are the same
+FACTOR = 0.7  # from one mu of a path to the next
+DEEPEST = 1e-4  # last mu of a path over the first, at most
+NOTHING = 1e-2  # singular values below this share of mu are rounding
+BELOW, ABOVE = 2, 4  # ranks looked at around the number of singular values above mu
+PATIENCE = 3  # mu in a row that bring nothing better, before a path ends
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection:
+    """The choice of mu and rank, and what follows from it.
+
+    Attributes
+    ----------
+    method : str
+        How the choice was made.
+    mu : float
+    rank : int
+        Chosen by the information criterion among the ranks at that mu.
+    sigma : float or None
+        Standard deviation of the noise.
+    result : Result
+        The convex solution for that mu.
+    refit : Refit
+        The fit of that rank, without shrinkage.
+    considered : list of tuple
+        Each mu that was looked at, the rank found there, and the criterion: noise level,
+        held-out error or information criterion.
+    """
+
+    method: str
+    mu: float
+    rank: int
+    sigma: float | None
+    result: Result
+    refit: Refit
+    considered: list[tuple[float, int, float]]
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("problem", repr(self.result.problem)),
+            ("method", self.method),
+            ("mu", f"{self.mu:.6g}"),
+            ("rank", str(self.rank)),
+            ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
+            ("considered", f"{len(self.considered)} values of mu"),
+        ]
+
+    def __repr__(self) -> str:
+        return "Selection\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
+
+
+def noise_mu(
+    problem: Problem, sigma: float, *, draws: int = 3, margin: float = 1.05, seed: int = 0
+) -> float:
+    """The mu that noise calls for: a margin above what noise alone puts into the gradient.
+
+    The solution is zero for `mu` above the top singular value of the gradient at zero. For data of
+    pure noise it ought to be zero, so mu must exceed what noise of that level, measured in the same
+    way, brings about: here the largest `mu_max` of a few draws.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own mu and samples do not matter, but for their data type.
+    sigma : float
+        Standard deviation of the noise in a sample, above zero; complex noise is circular.
+    draws : int
+        Number of signals drawn.
+    margin : float
+        Factor on the largest value. Larger ones, 1.5 for example, leave fewer modes that fit
+        noise and shrink the others more.
+    seed : int
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, Weighted, noise_mu
+    >>> seen = np.arange(200) % 3 > 0
+    >>> measure = Weighted("lifted", seen)
+    >>> problem = Problem(Hankel(200, window=100), np.zeros(200), mu=1.0, measure=measure)
+    >>> print(f"{noise_mu(problem, sigma=0.1):.2f}")
+    2.09
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    sigma, margin = positive(sigma, "sigma"), positive(margin, "margin")
+    rng, shape = np.random.default_rng(seed), tuple(problem.b.shape)
+    largest = 0.0
+    for _ in range(positive_int(draws, "draws")):
+        noise = rng.standard_normal(shape)
+        if is_complex(problem.b):
+            noise = (noise + 1j * rng.standard_normal(shape)) / np.sqrt(2)
+        largest = max(largest, mu_max(replace(problem, b=like(noise, problem.b))))
+    return margin * sigma * largest
+
+
+def select_mu(
+    problem: Problem,
+    method: str = "noise",
+    *,
+    sigma: float | None = None,
+    folds: int = 5,
+    lam: float | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> Selection:
+    """Choose mu and the rank from the data.
+
+    - "noise": mu is `noise_mu` of the noise level sigma. If sigma is not known, start from a large
+      one, solve, refit, estimate sigma from what the refit leaves, and go on until it stands
+      still.
+    - "holdout": along a path of mu, solve and refit without a part of the samples,
+      and take the mu whose refits predict these parts best.
+    - "information": along a path of mu, refit, and take the fit with the least Bayesian information
+      criterion.
+
+    The rank is always that with the least criterion among the leading singular directions of
+    the solution.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own mu does not matter. Lifted weights are best.
+    method : {"noise", "holdout", "information"}
+    sigma : float, optional
+        Standard deviation of the noise, if known; for "noise".
+    folds : int
+        Number of parts for "holdout".
+    lam : float, optional
+        Of the penalised problems that are solved. Default: where data and structure weigh
+        the same, 1 for lifted weights.
+    seed : int
+        Of the noise drawn, and of the parts.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, select_mu
+    >>> rng = np.random.default_rng(0)
+    >>> b = np.cos(0.3 * np.arange(100)) + 0.1 * rng.standard_normal(100)
+    >>> chosen = select_mu(Problem(Hankel(100, window=50), b, mu=1.0, measure="lifted"))
+    >>> chosen.rank, round(chosen.sigma, 1)
+    (2, 0.1)
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}, but one of {', '.join(METHODS)} is expected")
+    if sigma is not None:
+        sigma = positive(sigma, "sigma")
+        if method != "noise":
+            raise ValueError(f"sigma is given, but method {method!r} does not use it")
+    lam = natural_lam(problem) if lam is None else positive(lam, "lam")
+    with tqdm(desc=f"select mu by {method}", disable=not progress) as bar:
+        search = _Search(problem, lam, bar)
+        if method == "noise":
+            return search.by_noise(sigma, seed)
+        if method == "holdout":
+            return search.by_holdout(positive_int(folds, "folds"), seed)
+        return search.by_information()
+
+
+def choose_rank(result: Result, sigma: float | None = None) -> Refit:
+    """The refit with the least information criterion, of ranks near that of a solution.
+
+    Singular values above mu count as found, those below a hundredth of it as rounding.
+
+    Parameters
+    ----------
+    result : Result
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+
+    Returns
+    -------
+    Refit
+    """
+    values = np.asarray(result.X.singular_values()) / result.problem.mu
+    found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
+    fits = []
+    for rank in range(max(found - BELOW, 0), min(found + ABOVE, most) + 1):
+        fit = _refitted(result, rank, sigma)
+        if fit is not None:
+            fits.append(fit)
+    return min(fits, key=lambda fit: fit.information)
+
+
+def _refitted(result: Result, rank: int, sigma: float | None) -> Refit | None:
+    """A refit of a rank that may be too high for the data; then None."""
+    try:
+        fit = refit(replace(result, rank=rank), rank=rank or None, sigma=sigma)
+    except NoModes:
+        return None
+    return fit if fit.parameters < fit.samples else None
+
+
+class _Search:
+    """What the ways to choose share: one problem, its solutions and refits."""
+
+    def __init__(self, problem: Problem, lam: float, bar: tqdm) -> None:
+        self.problem, self.lam, self.bar = problem, lam, bar
+        self.top = mu_max(problem, lam)
+        self.considered: list[tuple[float, int, float]] = []
+
+    def solve(self, mu: float, start: Result | None, problem: Problem | None = None) -> Result:
+        """The solution for one mu, started from another."""
+        self.bar.set_postfix(mu=f"{mu:.3g}", refresh=False)
+        self.bar.update()
+        X = None if start is None else start.X
+        problem = self.problem if problem is None else problem
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
+            return solve_at(problem, mu, X, lam=self.lam, gap=GAP, max_iter=MAX_ITER)
+
+    def selection(self, method: str, result: Result, fit: Refit) -> Selection:
+        """The choice made; a warning if its solution has not converged."""
+        if not result.status.converged:
+            warnings.warn(f"select_mu: {result.message}", ConvergenceWarning, 4)
+        return Selection(
+            method, result.problem.mu, fit.rank, fit.sigma, result, fit, self.considered
+        )
+
+    def by_noise(self, sigma: float | None, seed: int) -> Selection:
+        """The fixed point of mu -> solution -> refit -> noise level -> mu."""
+        unit = noise_mu(self.problem, 1.0, seed=seed)
+        mu = unit * sigma if sigma else min(unit * _rms(self.problem), self.top / 2)
+        floor = self.top * epsilon(self.problem.backprojection) ** 0.5
+        start: Result | None = None
+        for _ in range(ROUNDS):
+            start = result = self.solve(mu, start)
+            fit = choose_rank(result, sigma)
+            level = fit.sigma or 0.0
+            self.considered.append((mu, fit.rank, level))
+            needed = max(unit * level, floor)
+            if sigma is not None or abs(needed / mu - 1) < SAME:
+                break
+            mu = needed
+        return self.selection("noise", result, fit)
+
+    def by_information(self) -> Selection:
+        """The least information criterion along a path."""
+        result: Result | None = None
+        best: tuple[Result, Refit] | None = None
+        since = 0
+        for mu in self._mus():
+            result = self.solve(mu, result)
+            fit = choose_rank(result)
+            self.considered.append((mu, fit.rank, fit.information))
+            since += 1
+            if best is None or fit.information < best[1].information - 1:
+                best, since = (result, fit), 0
+            if since == PATIENCE:
+                break
+        assert best is not None  # there is at least one mu
+        return self.selection("information", *best)
+
+    def by_holdout(self, folds: int, seed: int) -> Selection:
+        """The least error on samples left out, along a path."""
+        parts = _parts(self.problem, folds, seed)
+        training = [_without(self.problem, part) for part in parts]
+        results: list[Result | None] = [None] * folds
+        errors: list[float] = []
+        for mu in self._mus():
+            results = [self.solve(mu, *pair) for pair in zip(results, training, strict=True)]
+            fits = [choose_rank(result) for result in results if result is not None]
+            errors.append(
+                sum(
+                    _prediction_error(self.problem, part, fit.y)
+                    for part, fit in zip(parts, fits, strict=True)
+                )
+            )
+            self.considered.append((mu, fits[0].rank, errors[-1]))
+            if len(errors) - 1 - int(np.argmin(errors)) == PATIENCE:
+                break
+        result = self.solve(self.considered[int(np.argmin(errors))][0], None)
+        return self.selection("holdout", result, choose_rank(result))
+
+    def _mus(self) -> Iterator[float]:
+        mu = self.top
+        while mu > DEEPEST * self.top:
+            mu *= FACTOR
+            yield mu
+
+
+def _rms(problem: Problem) -> float:
+    """Root mean square of the samples."""
+    b = to_numpy(problem.b)
+    if isinstance(problem.measure, Weighted):
+        b = b[to_numpy(problem.measure.weights) > 0]
+    return float(np.sqrt(np.mean(np.abs(b) ** 2)))
+
+
+def _parts(problem: Problem, folds: int, seed: int) -> list[np.ndarray]:
+    """The samples in parts of about equal size, each as an array of bool."""
+    seen = np.ones(problem.b.shape, dtype=bool)
+    if isinstance(problem.measure, Weighted):
+        seen = to_numpy(problem.measure.weights) > 0
+    places = np.flatnonzero(seen)
+    if not 2 <= folds <= len(places):
+        raise ValueError(
+            f"folds is {folds}, but from 2 to the number of samples, {len(places)}, are expected"
+        )
+    labels = np.full(seen.size, -1)
+    labels[places] = np.random.default_rng(seed).permutation(np.arange(len(places)) % folds)
+    return [labels.reshape(seen.shape) == k for k in range(folds)]
+
+
+def _without(problem: Problem, part: np.ndarray) -> Problem:
+    """The problem with some samples left out."""
+    measure, keep = problem.measure, like(~part * 1.0, problem.b, real=True)
+    if isinstance(measure, Everything):
+        return replace(problem, measure=Weighted(~part * 1.0))
+    if isinstance(measure, Weighted):
+        return replace(problem, measure=Weighted(measure.weights * keep))
+    kept = Operator(lambda y: keep * measure.forward(y), lambda data: measure.adjoint(keep * data))
+    return replace(problem, b=keep * problem.b, measure=kept)
+
+
+def _prediction_error(problem: Problem, part: np.ndarray, y: Array) -> float:
+    """Sum of squares over a part of the samples."""
+    values = problem.measure.forward(y) if isinstance(problem.measure, Operator) else y
+    return float(np.sum(np.abs(to_numpy(values - problem.b)[part]) ** 2))
