@@ -70,3 +70,44 @@ def relax_optimum(problem):
     loss = cp.sum_squares(np.stack(forward, axis=1) @ y - problem.data.reshape(-1)) / 2
     program = cp.Problem(cp.Minimize(loss + problem.mu * cp.normNuc(matrix)))
     return program.solve(solver=cp.CLARABEL)
+
+
+def robust_optimum(problem, threshold):
+    """The optimal value of (relax) with a sparse term for outliers, and the outliers."""
+    _, matrix, residual = _terms(problem)
+    weights = getattr(problem.measure, "weights", np.ones(problem.b.shape)).reshape(-1)
+    s = cp.Variable(problem.b.size, complex=np.iscomplexobj(problem.b))
+    loss = cp.sum_squares(residual + s) / 2 + cp.sum(cp.multiply(threshold * weights, cp.abs(s)))
+    program = cp.Problem(cp.Minimize(loss + problem.mu * cp.normNuc(matrix)))
+    value = program.solve(solver=cp.CLARABEL)
+    return value, s.value.reshape(problem.b.shape)
+
+
+def least_nuclear_norm(problem, delta):
+    """The least nuclear norm within a distance of the samples."""
+    _, matrix, residual = _terms(problem)
+    program = cp.Problem(cp.Minimize(cp.normNuc(matrix)), [cp.norm(residual) <= delta])
+    return program.solve(solver=cp.CLARABEL)
+
+
+def trusted_optimum(problem, trusted):
+    """The optimal value of (relax) with some samples met exactly."""
+    y, matrix, residual = _terms(problem)
+    places = np.flatnonzero(trusted)
+    loss = cp.sum_squares(residual) / 2
+    met = y[places] == problem.b.reshape(-1)[places]
+    program = cp.Problem(cp.Minimize(loss + problem.mu * cp.normNuc(matrix)), [met])
+    return program.solve(solver=cp.CLARABEL)
+
+
+def _terms(problem):
+    """The signal, its matrix and `A(y) - b`, as expressions, from the index map."""
+    S = problem.structure
+    index, size = S.index(), int(np.prod(S.signal_shape))
+    y = cp.Variable(size, complex=np.iscomplexobj(problem.backprojection))
+    gather = (index.reshape(-1)[:, None] == np.arange(size)).astype(float)
+    Q0 = np.zeros(S.shape) if S.offset is None else S.offset
+    matrix = Q0 + cp.reshape(gather @ y, S.shape, order="C")
+    unit = np.eye(size, dtype=problem.backprojection.dtype)
+    forward = [problem.measure.forward(e.reshape(S.signal_shape)).reshape(-1) for e in unit]
+    return y, matrix, np.stack(forward, axis=1) @ y - problem.data.reshape(-1)

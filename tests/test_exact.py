@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from conftest import AFFINE, STRUCTURES, random_array, to_library
-from conic import modes_problem, relax_optimum
+from conic import _terms, modes_problem, relax_optimum
 
 from structrank import (
     ConvergenceWarning,
@@ -22,6 +23,7 @@ from structrank import (
     Weighted,
     certificate,
     homotopy,
+    polish,
     quartic,
     solve,
 )
@@ -29,6 +31,7 @@ from structrank._array import to_numpy
 from structrank.augmented import Augmented, MultiplierPenalty
 from structrank.certificate import nuclear_norm_bound
 from structrank.linalg import random_vector, top_singular_pairs
+from structrank.polish import polished
 
 ALL = {**STRUCTURES, "affine": AFFINE}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)
@@ -54,17 +57,33 @@ CASES = [
 
 class TestOptimum:
     @pytest.mark.parametrize(("name", "dtype", "kind"), CASES)
-    def test_is_the_conic_solvers_and_every_bound_holds(self, name, dtype, kind, rng):
+    def test_is_that_of_two_conic_solvers_and_every_bound_holds(self, name, dtype, kind, rng):
         problem = make_problem(name, dtype, kind, rng)
         optimum = relax_optimum(problem)
         iterates = []
         result = solve(problem, 1e-7, callback=iterates.append)
         assert result.status is Status.GAP
         assert result.objective == pytest.approx(optimum, rel=1e-6)
+        assert result.objective == pytest.approx(first_order_optimum(problem), rel=1e-6)
         for state in iterates:
             assert state.objective * (1 - state.gap) <= optimum * (1 + 1e-7)
             assert state.objective >= optimum * (1 - 1e-7)
+            assert value_of_relax(problem, state.y) <= state.objective * (1 + 1e-9)
         assert value_of_relax(problem, result.y) == pytest.approx(result.objective, rel=1e-9)
+
+    @pytest.mark.parametrize("size", [30, 60])
+    def test_of_larger_matrices(self, size, rng, monkeypatch):
+        """Where interior points take too long, and SCS is good for about 1e-6."""
+        problem = modes_problem(Hankel(2 * size - 1, window=size), rng)
+        optimum = first_order_optimum(problem, 1e-6)
+        for small in (certificate.SMALL, 0):
+            monkeypatch.setattr(certificate, "SMALL", small)
+            iterates = []
+            result = solve(problem, 1e-5, callback=iterates.append)
+            assert result.objective == pytest.approx(optimum, rel=1.5e-5)
+            for state in iterates:
+                assert state.objective * (1 - state.gap) <= optimum * (1 + 5e-6)
+                assert state.objective >= optimum * (1 - 5e-6)
 
     @pytest.mark.parametrize("kind", ["mask", "operator"])
     @pytest.mark.parametrize("form_small_ones", [True, False])
@@ -131,6 +150,15 @@ class TestOptimum:
         one, other = solve(problem, 1e-4), solve(scaled, 1e-4)
         assert other.objective == pytest.approx(scale**2 * one.objective, rel=1e-4)
         assert abs(other.iterations - one.iterations) <= 2
+
+
+def first_order_optimum(problem, tolerance=1e-7):
+    """The optimal value of (relax) by SCS."""
+    _, matrix, residual = _terms(problem)
+    value = cp.sum_squares(residual) / 2 + problem.mu * cp.normNuc(matrix)
+    program = cp.Problem(cp.Minimize(value))
+    options = {"eps_abs": tolerance, "eps_rel": tolerance, "max_iters": 50_000}
+    return program.solve(solver=cp.SCS, **options)
 
 
 def value_of_relax(problem, y):
@@ -219,6 +247,47 @@ class TestProbableBound:
 
     def test_zero_matrix(self):
         assert self.top(np.zeros((4, 5)), 10, 0).upper == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+class TestPolished:
+    def near(self, S, dtype, rng):
+        """A signal near one whose matrix has rank two, and the rows of that matrix."""
+        t = np.indices(S.signal_shape)[: len(getattr(S, "lengths", (1,)))].sum(axis=0)
+        y = 0.9**t + (-0.8) ** t
+        V = np.linalg.svd(S.to_dense(y))[2][:2].conj().T.astype(dtype)
+        return y + 1e-3 * random_array(rng, S.signal_shape, dtype), V
+
+    @pytest.mark.parametrize("name", ["hankel", "hankel-2d", "hankel-3d", "toeplitz"])
+    def test_matrix_has_the_rank_asked_for(self, name, dtype, rng):
+        S = STRUCTURES[name]
+        y, V = self.near(S, dtype, rng)
+        z, X = polished(S, y, V)
+        before, after = (np.linalg.svd(S.to_dense(x), compute_uv=False)[2] for x in (y, z))
+        assert after < 0.02 * before
+        assert np.linalg.norm(z - y) < 10 * np.linalg.norm(S.to_dense(y) - X.to_dense())
+        assert X.rank == 2
+        np.testing.assert_allclose(X.to_dense(), S.to_dense(z), atol=30 * after)
+
+    @pytest.mark.parametrize("name", ["hankel", "hankel-2d-block", "sylvester", "affine"])
+    def test_step_is_that_of_least_squares(self, name, dtype, rng, monkeypatch):
+        S = ALL[name]
+        monkeypatch.setattr(polish, "STEPS", 500)
+        monkeypatch.setattr(polish, "ENOUGH", 1e-12)
+        y = random_array(rng, S.signal_shape, dtype)
+        U, _, Vh = np.linalg.svd(S.to_dense(y))
+        U, V = U[:, :2], Vh[:2].conj().T
+
+        def outside(X):
+            X = X - U @ (U.conj().T @ X)
+            return (X - X @ V @ V.conj().T).reshape(-1)
+
+        unit = np.eye(y.size).reshape(y.size, *S.signal_shape)
+        columns = np.stack([outside(S._linear_to_dense(e)) for e in unit], axis=1)
+        z = polish._outside(S, y, U, V)
+        got, full = columns @ z.reshape(-1), outside(S.to_dense(y))
+        best = columns @ np.linalg.lstsq(columns, full, rcond=1e-10)[0]
+        np.testing.assert_allclose(got, best, atol=1e-6 * np.linalg.norm(full))
 
 
 class TestNuclearNormBound:
@@ -330,6 +399,18 @@ class TestAugmented:
         Lambda = -self.lagrangian(problem, self.lam, Lambda, dense)[1]
         expected = self.lagrangian(problem, 3.1, Lambda, dense)[1]
         updated = objective.updated(objective.at(X), 3.1, 1e-13)
+        gradient = updated.gradient(updated.at(X))
+        got = gradient.matmul(np.eye(X.shape[1], dtype=X.U.dtype))
+        np.testing.assert_allclose(got, expected, atol=1e-10 * np.linalg.norm(expected))
+
+    def test_relaxed_update_goes_further(self, case):
+        objective, gamma, X, _ = case
+        dense, problem = X.to_dense(), objective.problem
+        Lambda = self.multiplier(objective, gamma)
+        there = -self.lagrangian(problem, self.lam, Lambda, dense)[1]
+        beyond = Lambda + 1.5 * (there - Lambda)
+        expected = self.lagrangian(problem, 3.1, beyond, dense)[1]
+        updated = objective.updated(objective.at(X), 3.1, 1e-13, relaxation=1.5)
         gradient = updated.gradient(updated.at(X))
         got = gradient.matmul(np.eye(X.shape[1], dtype=X.U.dtype))
         np.testing.assert_allclose(got, expected, atol=1e-10 * np.linalg.norm(expected))

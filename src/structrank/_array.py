@@ -228,6 +228,8 @@ def sum_of_products(left: Array, right: Array) -> Array:
 
 def inner(x: Array, y: Array) -> float:
     """Real inner product `Re <x, y>` over all entries."""
+    if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
+        return float(np.vdot(*_flattened(x, y)).real)
     xp = array_namespace(x, y)
     product = xp.vecdot(*_flattened(x, y))
     return float(xp.real(product) if is_complex(product) else product)

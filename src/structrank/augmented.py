@@ -124,7 +124,7 @@ class Augmented(Penalized):
         reference = problem.backprojection
         penalty = MultiplierPenalty(problem.structure, reference, lam, T, weight)
         super().__init__(problem, lam, penalty)
-        self.T, self.weight = T, weight
+        self.T, self.multiplier, self.weight = T, gamma, weight
         self.plain = ProjectionPenalty(problem.structure, reference)
         weights = sample_weights(problem)
         self.damping: Array | float = 1.0
@@ -146,11 +146,17 @@ class Augmented(Penalized):
         """Norm of what cancels in the gradient, which says how large its rounding errors are."""
         return super().magnitude(point) + float(np.sqrt(max(self.T.norm_squared(), 0.0)))
 
-    def updated(self, point: Point, lam: float, tolerance: float) -> Augmented:
-        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
-        T = self.T.appended(point.X.scaled(self.lam))
-        T = T.balanced(tolerance / max([tolerance, *T.singular_values()]))
-        return Augmented(self.problem, lam, T, self.gamma(point), self.weight + self.lam)
+    def updated(
+        self, point: Point, lam: float, tolerance: float, relaxation: float = 1.0
+    ) -> Augmented:
+        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance.
+
+        A relaxation above one, and below two, goes beyond it by that share of the way there.
+        """
+        T = self.T.appended(point.X.scaled(relaxation * self.lam))
+        T = T.balanced(tolerance / max(tolerance, np.sqrt(max(T.norm_squared(), 0.0))))
+        gamma = self.multiplier + relaxation * (self.gamma(point) - self.multiplier)
+        return Augmented(self.problem, lam, T, gamma, self.weight + relaxation * self.lam)
 
 
 def sample_weights(problem: Problem) -> Array | None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count, pairwise
 
 import numpy as np
 
-from .._array import Array, epsilon, inner, like
+from .._array import Array, epsilon, gram, inner, like
 from ..augmented import Augmented
 from ..certificate import dual_bound, nuclear_norm_bound
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
 from ..lowrank import LowRank
 from ..objective import Gradient, Penalized, Point
+from ..polish import polished
 from ..problem import Problem, checked_start, positive
 from ..run import Callback, Result, Stop, run
 from ..state import State
@@ -22,8 +24,10 @@ from .gcg import gcgls
 
 FAILURE = 1e-10  # probability that one bound of a top singular value is too low
 SEEDS = 2**31  # of the starts for these bounds, from here on: nothing else may depend on them
-GROWTH = 5.0  # of lam, where the structure is approached too slowly
-PAIRS = 8  # singular pairs a step, at most
+GROWTH = 2.0  # of lam, where the structure is approached too slowly
+RELAXATION = 1.8  # of the multipliers: by how much of the plain step they move, below two
+CLEAR = 0.5  # singular values of X count above this share of its distance to the structure
+PAIRS = 24  # singular pairs a step, at most
 SEARCH_STEPS = 200  # steps of a local search, at most
 
 
@@ -41,8 +45,11 @@ def solve(
 
     `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*`
 
-    The method of multipliers for the constraint `X = Q(y)`, whose subproblems are solved by the
-    steps of `gcgls`. Nothing of the size of the matrix is formed, unless the matrix is small.
+    The method of multipliers for the constraint `X = Q(y)`, over-relaxed, whose subproblems are
+    solved by the steps of `gcgls`. Each multiplier gives a bound from below. The bound from above
+    comes from a signal near X whose matrix is itself of low rank, found by two steps of Newton's
+    method: it is close to the optimum long before X is close to a structured matrix.
+    Nothing of the size of the matrix is formed, unless the matrix is small.
 
     The objective reported is a bound from above on that of `result.y`, the value itself for
     small matrices. The gap rests on bounds of singular values from random starts, each of which
@@ -139,7 +146,7 @@ def homotopy(
 
 
 def _method_of_multipliers(problem: Problem, X: LowRank, aim: float) -> Iterator[State]:
-    reference, shape = problem.backprojection, problem.structure.shape
+    reference, shape, mu = problem.backprojection, problem.structure.shape, problem.mu
     finest = 10 * epsilon(reference)
     X = X.balanced(max(1e-7, finest))
     plain = Penalized(problem, _first_lam(problem))
@@ -151,18 +158,24 @@ def _method_of_multipliers(problem: Problem, X: LowRank, aim: float) -> Iterator
         gradient = objective.gradient(point)
         top = _proven_top(gradient, reference, k, min(max(gap / 5, aim / 4), 0.05))
         state = _state(objective, X, point, gradient, top)
-        yield state
-
         upper = min(upper, state.objective)
         lower = max(lower, state.objective * (1 - state.gap))
         gap = 1 - lower / upper if upper > 0 else 0.0
-        excess = top.values[0] / problem.mu - 1
-        if excess <= 0.3 * gap:  # the subproblem is solved well enough
-            lam = objective.lam if state.violation < departure / 4 else GROWTH * objective.lam
-            objective = objective.updated(point, lam, 0.3 * gap * problem.mu)
-            departure, effort = state.violation, 1.0
+        solved = top.values[0] / mu - 1 <= 0.3 * gap  # the subproblem, well enough
+        violation = state.violation
+        if solved and gap > aim and objective.T.rank:
+            state = _polished(objective, state)
+            upper = min(upper, state.objective)
+            gap = 1 - lower / upper
+        yield state
+
+        if solved:
+            lam = objective.lam if violation < departure / 4 else GROWTH * objective.lam
+            relaxation = RELAXATION if objective.T.rank else 1.0
+            objective = objective.updated(point, lam, 0.3 * gap * mu, relaxation)
+            departure, effort = violation, 1.0
         else:
-            Z = atom(top, problem.mu, PAIRS)
+            Z = atom(top, mu, PAIRS)
             kept, theta = StepPlane(objective, point, Z, top).joint()
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
         if X.rank:
@@ -213,9 +226,7 @@ def _state(
     bound = dual_bound(
         alignment=alignment, norm_squared=inner(gamma, gamma), sigma=sigma, mu=problem.mu
     )
-    residual = problem.data - problem.measure.forward(y)
-    loss = inner(residual, residual) / 2
-    value = loss + problem.mu * nuclear_norm_bound(structure, y, point.V)
+    loss, value = _value(problem, y, point.V)
     return State(
         X=X,
         y=y,
@@ -224,6 +235,34 @@ def _state(
         violation=float(np.sqrt(objective.departure(point))),
         gap=1 - max(bound, 0.0) / value if value > 0 else 0.0,
         sigma=float(top.values[0]),
+    )
+
+
+def _value(problem: Problem, y: Array, guess: Array) -> tuple[float, float]:
+    """The misfit, and a bound from above on the objective of (relax)."""
+    residual = problem.data - problem.measure.forward(y)
+    loss = inner(residual, residual) / 2
+    return loss, loss + problem.mu * nuclear_norm_bound(problem.structure, y, guess)
+
+
+def _polished(objective: Penalized, state: State) -> State:
+    """The state with a signal nearby whose matrix is of low rank, if that one is better."""
+    sizes = np.diag(gram(state.X.U, state.X.U)).real  # singular values, as X is balanced
+    rank = int(np.count_nonzero(sizes > CLEAR * state.violation))
+    if rank == 0:
+        return state
+    y, X = polished(objective.structure, state.y, state.X.V[:, :rank])
+    loss, value = _value(objective.problem, y, X.V)
+    if not value < state.objective:
+        return state
+    return replace(
+        state,
+        X=X,
+        y=y,
+        objective=value,
+        loss=loss,
+        violation=float(np.sqrt(objective.departure(objective.at(X)))),
+        gap=1 - state.objective * (1 - state.gap) / value,
     )
 
 

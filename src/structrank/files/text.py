@@ -1,0 +1,214 @@
+"""Tables of numbers in text files.
+
+- Cells are separated by tabs, in .csv and .txt files also by semicolons or commas, in .txt
+  files also by blanks: by what divides the first lines alike. Lines that start with # are
+  comments.
+- Empty cells, nan, NA, N/A and null are missing. Complex numbers look like 1+2j.
+- The first row is a header if it is all text, or if it has text where the second row has a
+  number. Names that are numbers themselves cannot be told from data, but above dates (a first
+  cell without digits, then one with digits) and as pandas writes them (an empty cell, 0, 1,
+  2, ...); `header` says it for sure.
+- A first column without any number is the index: times, dates, labels. Other columns without
+  any number are left out, unless they are asked for.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .table import Column, FileError, Table, column_number
+
+MISSING = {"", "nan", "na", "n/a", "null"}
+DELIMITERS = {".csv": "\t;,", ".tsv": "\t", ".txt": "\t;, "}  # in order of preference
+WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+LOOKED_AT = 20  # lines to find the delimiter by
+
+
+class _Row(NamedTuple):
+    line: int
+    cells: list[str]
+
+
+def read_text(
+    path: Path,
+    columns: Sequence[Column] | None,
+    index: Column | bool | None,
+    header: bool | None,
+) -> Table:
+    """The table in a text file; see `read` for the arguments."""
+    rows = _rows(path)
+    if header is None:
+        header = _has_header(rows)
+    names = tuple(rows[0].cells) if header else None
+    rows = rows[1:] if header else rows
+    if not rows:
+        raise FileError("there are no numbers, only a header")
+    width = len(rows[0].cells)
+    text = [[row.cells[j] for row in rows] for j in range(width)]
+    without_numbers = [not any(map(_is_number, cells)) for cells in text]
+
+    at = None
+    if index is None:
+        at = 0 if width > 1 and without_numbers[0] and any(map(_is_text, text[0])) else None
+    elif index is not False:
+        at = column_number(index, names, width)
+    if columns is None:
+        chosen = [j for j in range(width) if j != at and not without_numbers[j]]
+    else:
+        chosen = [column_number(column, names, width) for column in columns]
+    if not chosen:
+        raise FileError("there are no numbers in it")
+    if at is not None:
+        _check_index(rows, at, _title(names, at))
+    numbers = [_numbers(rows, j, _title(names, j)) for j in chosen]
+    return Table(
+        numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1),
+        names=None if names is None else tuple(names[j] for j in chosen),
+        index=None if at is None else np.array(text[at]),
+        index_name=None if names is None or at is None else names[at],
+        format="text",
+    )
+
+
+def write_text(path: Path, table: Table, suffix: str) -> None:
+    """Write a table of at most two dimensions, in full precision."""
+    if table.values.ndim > 2:
+        raise FileError(
+            f"text holds at most two dimensions, but the values have shape {table.values.shape}: "
+            "choose .npy"
+        )
+    values = table.values.reshape(len(table.values), -1)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=WRITTEN[suffix], lineterminator="\n")
+        if table.names is not None:
+            head = [] if table.index is None else [table.index_name or ""]
+            writer.writerow([*head, *table.names])
+        for number, row in enumerate(values.tolist()):
+            head = [] if table.index is None else [table.index[number]]
+            writer.writerow([*head, *(str(value).strip("()") for value in row)])
+
+
+def _rows(path: Path) -> list[_Row]:
+    """All rows, stripped and of one width, each with its line in the file."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise FileError("it is not text in UTF-8: save it as UTF-8 first") from error
+    kept = [(n, line) for n, line in enumerate(lines, 1) if not line.startswith("#")]
+    while kept and not kept[-1][1].strip():
+        kept.pop()
+    while kept and not kept[0][1].strip():
+        kept.pop(0)
+    if not kept:
+        raise FileError("it is empty")
+    delimiter = _delimiter([line for _, line in kept if line.strip()], path.suffix.lower())
+    rows = list(_split(kept, delimiter))
+    width = len(rows[0].cells)
+    # A blank line is a missing value in a file of one column, and nothing in others.
+    rows = [row if row.cells else _Row(row.line, [""]) for row in rows if row.cells or width == 1]
+    for line, cells in rows:
+        if len(cells) != width:
+            raise FileError(
+                f"line {line} has {len(cells)} cells, but line {rows[0].line} has {width}"
+            )
+    return rows
+
+
+def _split(lines: Sequence[tuple[int, str]], delimiter: str) -> Iterator[_Row]:
+    if delimiter == " ":
+        for number, line in lines:
+            yield _Row(number, line.split())
+        return
+    reader = csv.reader((line for _, line in lines), delimiter=delimiter, skipinitialspace=True)
+    for cells in reader:
+        stripped = [cell.strip() for cell in cells]
+        yield _Row(lines[reader.line_num - 1][0], [] if stripped == [""] else stripped)
+
+
+def _delimiter(lines: Sequence[str], suffix: str) -> str:
+    """The delimiter that splits most of the first lines like the very first."""
+
+    def alike(delimiter: str) -> int:
+        rows = list(_split(list(enumerate(lines[:LOOKED_AT])), delimiter))
+        width = len(rows[0].cells)
+        count = sum(len(row.cells) == width for row in rows)
+        return count if width > 1 and 2 * count > len(rows) else 0
+
+    return max(DELIMITERS[suffix], key=alike)
+
+
+def _has_header(rows: Sequence[_Row]) -> bool:
+    start, *rest = rows[0].cells
+    if (start == "" or _is_text(start)) and all(map(_is_text, rest)):
+        return True
+    if len(rows) == 1:
+        return False
+    second = rows[1].cells
+    if start == "" != second[0] and rest == [str(j) for j in range(len(rest))]:
+        return True  # numbered columns, as pandas writes them
+    if _is_text(start) and not _has_digit(start) and _is_text(second[0]) and _has_digit(second[0]):
+        return all(map(str.isdecimal, rest))
+    return any(_is_text(a) and _is_number(b) for a, b in zip(rows[0].cells, second, strict=True))
+
+
+def _has_digit(cell: str) -> bool:
+    return any(letter.isdigit() for letter in cell)
+
+
+def _number(cell: str) -> complex | None:
+    """The number in a cell, NaN where it is missing, None where it is text."""
+    if "_" in cell:  # Python would read 1_000
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        if cell.lower() in MISSING:
+            return float("nan")
+    try:
+        return complex(cell[:-1] + "j" if cell.endswith("i") else cell)
+    except ValueError:
+        return None
+
+
+def _is_text(cell: str) -> bool:
+    return _number(cell) is None
+
+
+def _is_number(cell: str) -> bool:
+    return cell.lower() not in MISSING and not _is_text(cell)
+
+
+def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
+    values = []
+    for line, cells in rows:
+        value = _number(cells[column])
+        if value is None:
+            hint = " (decimals need a point)" if "," in cells[column] else ""
+            raise FileError(f'line {line}, {title}: "{cells[column]}" is not a number{hint}')
+        values.append(value)
+    return np.array(values)
+
+
+def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
+    """An error if a time or label is missing or stands twice."""
+    seen: dict[object, int] = {}
+    for line, cells in rows:
+        cell = cells[column]
+        if cell == "":
+            raise FileError(f"line {line}, {title}: the index is empty")
+        key = _number(cell) if _is_number(cell) else cell
+        if key in seen:
+            raise FileError(
+                f'line {line}, {title}: "{cell}" stands in the index already, in line {seen[key]} '
+                "(index=False reads without an index)"
+            )
+        seen[key] = line
+
+
+def _title(names: Sequence[str] | None, column: int) -> str:
+    return f"column {column + 1}" if not names or not names[column] else f'column "{names[column]}"'

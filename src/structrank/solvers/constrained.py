@@ -1,0 +1,306 @@
+"""(relax) with constraints: a known noise level, and samples that are met exactly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, array_namespace, as_array, inner, like, to_numpy
+from ..augmented import sample_weights
+from ..lowrank import LowRank
+from ..measure import Weighted
+from ..objective import Penalized, Point, mu_max
+from ..problem import Problem, checked_start, positive
+from ..run import Callback, ConvergenceWarning, Result, Stop, run
+from ..state import State
+from ._multipliers import Lagrangian, method_of_multipliers
+from .exact import _first_lam, solve
+
+LEAST = 1e-6  # share of mu_max below which no solution is looked for
+SOLVES = 50  # values of mu tried, at most
+
+
+def solve_within(
+    problem: Problem,
+    delta: float,
+    gap: float = 1e-4,
+    *,
+    rtol: float = 1e-3,
+    start: LowRank | None = None,
+    max_iter: int = 200,
+    max_time: float | None = None,
+) -> Result:
+    """Find the signal of the least nuclear norm within a known distance of the samples.
+
+    `min_y  ||Q(y)||_*  subject to  ||A(y) - b|| <= delta`
+
+    This is (relax) for one mu, which is found by `solve` at a few values, each started from the
+    solution before. The distance is that of (relax): with weights w it is `||w (y - b)||`
+    over what is seen, so noise of standard deviation sigma calls for
+    `delta = sigma * norm(w[seen])`.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its mu does not matter.
+    delta : float
+        Above zero, and below `||b||` in the same sense, as the zero signal is within that.
+    gap : float
+        Certified gap to reach for (relax), relative to its objective.
+    rtol : float
+        The distance found differs from `delta` by at most this share of it.
+    start : LowRank, optional
+        Default zero.
+    max_iter : int
+        Largest number of iterations for one mu.
+    max_time : float, optional
+        Seconds in all.
+
+    Returns
+    -------
+    Result
+        Of (relax) with the mu found, `result.problem.mu`. No signal within `delta` has a nuclear
+        norm below `(result.objective * (1 - result.gap) - delta**2 / 2) / result.problem.mu`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem
+    >>> from structrank.solvers.constrained import solve_within
+    >>> b = 0.9 ** np.arange(20.0) + 0.1 * (-1.0) ** np.arange(20)
+    >>> result = solve_within(Problem(Hankel(20, window=10), b, mu=1.0), delta=0.1 * 20**0.5)
+    >>> round(float(np.linalg.norm(result.y - b)), 2)
+    0.45
+    """
+    _check(problem)
+    delta, gap, rtol = positive(delta, "delta"), positive(gap, "gap"), positive(rtol, "rtol")
+    affine = problem.structure.offset is not None
+    size = float(np.sqrt(inner(problem.data, problem.data)))
+    if delta >= size and not affine:
+        raise ValueError(
+            f"delta is {delta:g}, but the data have a norm of {size:g}, weights included: the zero "
+            "signal is within delta; a delta below that is expected"
+        )
+    X = checked_start(start, problem)
+    scale = mu_max(problem, lam=1.0 if affine else None)
+    search = _Search(np.log(scale), 0.0 if affine else np.log(size / delta), rtol)
+    seconds = 0.0
+    for _ in range(SOLVES):
+        mu = float(np.exp(search.place))
+        trial = Problem(problem.structure, problem.b, mu, problem.measure)
+        left = None if max_time is None else max(positive(max_time, "max_time") - seconds, 1e-9)
+        result = solve(trial, gap, start=X, max_iter=max_iter, max_time=left)
+        X, seconds = result.X, seconds + result.history.time[-1]
+        residual = trial.data - trial.measure.forward(result.y)
+        misfit = float(np.sqrt(inner(residual, residual)))
+        if abs(misfit - delta) <= rtol * delta or not result.status.converged:
+            return result
+        if misfit > delta and mu <= LEAST * scale:
+            raise ValueError(
+                f"delta is {delta:g}, but at mu = {mu:g} the distance is still {misfit:g}: the "
+                "measure cannot produce such data; a larger delta is expected"
+            )
+        if misfit < delta and mu >= scale / LEAST:
+            raise ValueError(
+                f"delta is {delta:g}, but at mu = {mu:g} the distance is only {misfit:g}: no "
+                "larger one lowers the nuclear norm; a smaller delta is expected"
+            )
+        if search.saw(np.log(max(misfit, np.finfo(float).tiny) / delta)):
+            gap /= 10  # the distances are not accurate enough
+    warnings.warn(
+        f"solve_within did not converge: after {SOLVES} values of mu the distance is {misfit:g}, "
+        f"but {delta:g} is wanted. Raise rtol or lower gap.",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return result
+
+
+class _Search:
+    """The root of a function of slope zero to one: of log(distance / delta) over log(mu).
+
+    Gamma, whose norm is the distance, is the point next to b of a convex set that grows like mu and
+    holds zero. So the distance grows with mu, but not faster.
+
+    Parameters
+    ----------
+    place, value : float
+        A place with a value above zero. Zero stands for an unknown one.
+    accuracy : float
+        Values this close to zero are as good as zero.
+    """
+
+    def __init__(self, place: float, value: float, accuracy: float) -> None:
+        self.low: tuple[float, float] | None = None
+        self.high = (place, value) if value > 0 else None
+        self.accuracy, self.place = accuracy, place - value
+        self.last, self.reach = 0.0, 1.0  # the last value; how far to look for the other sign
+
+    def saw(self, value: float) -> bool:
+        """Move on from the value at `place`; says whether values contradict each other."""
+        here, again = (self.place, value), value * self.last > 0
+        self.last = value
+        if value > 0:  # the Illinois rule: an end that stays twice counts half
+            self.high, self.low = here, _halved(self.low) if again else self.low
+        else:
+            self.low, self.high = here, _halved(self.high) if again else self.high
+        if self.low is None or self.high is None:
+            self.reach *= 2
+            self.place -= self.reach * value
+            return False
+        (a, fa), (b, fb) = self.low, self.high
+        if b - a < 2 * self.accuracy:  # but the values differ by more
+            self.low, self.high, self.reach = None, None, 1.0
+            return True
+        self.place = a - fa * (b - a) / (fb - fa)
+        return False
+
+
+def _halved(end: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if end is None else (end[0], end[1] / 2)
+
+
+def solve_trusted(
+    problem: Problem,
+    trusted: Array,
+    gap: float = 1e-4,
+    *,
+    start: LowRank | None = None,
+    max_iter: int = 200,
+    max_time: float | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve (relax) where some samples are met exactly, to a certified gap.
+
+    `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*  subject to  y_t = b_t where trusted`
+
+    As if these samples had infinite weights: the method of multipliers, as in `solve`, with
+    these entries of y left out of the minimisation.
+
+    Parameters
+    ----------
+    problem : Problem
+        With samples of the signal itself: everything, a mask or weights.
+    trusted : array of bool
+        Which samples are met exactly. All of them have to be seen; how much they weigh
+        does not matter.
+    gap : float
+        Certified gap to reach, relative to the objective.
+    start : LowRank, optional
+        Default zero.
+    max_iter : int
+        Largest number of iterations.
+    max_time : float, optional
+        Seconds, without the time spent in callbacks.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem
+    >>> from structrank.solvers.constrained import solve_trusted
+    >>> b = 0.5 ** np.arange(9.0)
+    >>> trusted = np.arange(9) < 2
+    >>> result = solve_trusted(Problem(Hankel(9, window=5), b, mu=0.1), trusted)
+    >>> result.y[:2]
+    array([1. , 0.5])
+    """
+    _check(problem)
+    mask = _checked_trusted(problem, trusted)
+    stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
+    states = _iterates(problem, mask, checked_start(start, problem), float(gap))
+    return run(
+        states, problem, stop=stop, callback=callback, progress=progress, label="solve_trusted"
+    )
+
+
+class TrustedAugmented(Lagrangian):
+    """The augmented Lagrangian of (relax), least over y that meets the trusted samples.
+
+    `Augmented` in the limit of infinite weights, written for finite ones: a trusted sample has
+    `gamma_t` times its weight for the multiplier of `y_t = b_t`. In the dual it has no square.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        trusted: Array,
+        lam: float,
+        T: LowRank,
+        gamma: Array,
+        weight: float = 0.0,
+    ) -> None:
+        super().__init__(problem, lam, T, gamma, weight)
+        xp, self.trusted = array_namespace(gamma), trusted
+        weights: Array = sample_weights(problem)
+        ratio = weights**2 * self.inverse_multiplicity / lam
+        ones = xp.ones_like(ratio)
+        self.damping = 1 / xp.sqrt(xp.where(trusted, 0 * ones, ones) + ratio)
+        target = problem.data
+        if self.offset_mean is not None:
+            target = target + weights * self.offset_mean
+        self.measure = Weighted(weights * self.damping)
+        self.target = self.damping * (target + ratio * gamma)
+
+    def signal(self, point: Point) -> Array:
+        """The signal that belongs to `X`, and meets the trusted samples."""
+        return array_namespace(point.y).where(self.trusted, self.problem.b, super().signal(point))
+
+    def advanced(self, point: Point, lam: float, tolerance: float) -> TrustedAugmented:
+        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        T, gamma, weight = self.grown(point, tolerance), self.gamma(point), self.weight + self.lam
+        return TrustedAugmented(self.problem, self.trusted, lam, T, gamma, weight)
+
+    def misfit(self, y: Array) -> float:
+        """`1/2 ||A(y) - b||^2`."""
+        residual = self.problem.data - self.problem.measure.forward(y)
+        return inner(residual, residual) / 2
+
+    def priced(self, gamma: Array) -> Array:
+        """The part of gamma whose square the dual has."""
+        return array_namespace(gamma).where(self.trusted, 0.0 * gamma, gamma)
+
+
+def _iterates(problem: Problem, mask: np.ndarray, X: LowRank, aim: float) -> Iterator[State]:
+    plain = Penalized(problem, _first_lam(problem))
+    zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
+    trusted, gamma = like(mask, problem.backprojection), plain.gamma(plain.at(X))
+    objective = TrustedAugmented(problem, trusted, plain.lam, zero, gamma)
+    return method_of_multipliers(objective, X, aim)
+
+
+def _check(problem: Problem) -> None:
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+
+
+def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
+    """`trusted` on the host, or an error unless it is a part of what is seen."""
+    weights = sample_weights(problem)
+    if weights is None:
+        raise TypeError(
+            "the measure is an operator, but samples of the signal itself (everything, Mask or "
+            "Weighted) are expected where some of them are trusted"
+        )
+    mask = to_numpy(as_array(trusted))
+    if mask.dtype.kind != "b":
+        raise TypeError(f"trusted has dtype {mask.dtype}, but a boolean array is expected")
+    if mask.shape != tuple(problem.b.shape):
+        raise ValueError(f"trusted has shape {mask.shape}, but b has {tuple(problem.b.shape)}")
+    unseen = int(np.count_nonzero(mask & (to_numpy(weights) == 0)))
+    if unseen:
+        raise ValueError(f"{unseen} trusted samples are not seen, but only seen ones can be met")
+    if not np.any(mask):
+        raise ValueError("no sample is trusted, but at least one is expected: else use solve")
+    return mask

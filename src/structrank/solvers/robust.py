@@ -1,0 +1,275 @@
+"""(relax) with gross errors in some of the samples: a sparse term, or a Huber loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from .._array import Array, array_namespace, inner, is_complex, like, to_numpy
+from ..augmented import sample_weights
+from ..lowrank import LowRank
+from ..measure import Operator, Weighted
+from ..objective import Penalized, Point
+from ..problem import Problem, checked_start, positive
+from ..run import Callback, Result, Stop, run
+from ..state import State
+from ._multipliers import Lagrangian, method_of_multipliers
+from .exact import _first_lam
+
+DEVIATIONS = 2.0  # of the noise: where outliers begin, if the user does not say
+PIECE = 10  # steps of a local search before the weights are brought up to date
+ROUGH = 0.1  # accuracy of the solves that estimate the noise
+ROUNDS = 30  # such solves, at most
+STEPS = 20  # iterations of one of them, at most
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RobustResult(Result):
+    """What `solve_robust` found: a `Result`, and the outliers.
+
+    Attributes
+    ----------
+    outliers : array
+        What is taken off the samples, in the shape and units of `b`; zero where nothing is.
+    threshold : float
+        The one that was used, given or estimated.
+    """
+
+    outliers: Array
+    threshold: float
+
+    def _rows(self) -> list[tuple[str, str]]:
+        found = int(np.count_nonzero(to_numpy(self.outliers)))
+        return [*super()._rows(), ("outliers", f"{found}, residuals above {self.threshold:.3g}")]
+
+
+def solve_robust(
+    problem: Problem,
+    threshold: float | None = None,
+    gap: float = 1e-3,
+    *,
+    start: LowRank | None = None,
+    max_iter: int = 200,
+    max_time: float | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> RobustResult:
+    """Solve (relax) where some samples are grossly wrong, to a certified gap.
+
+    `min_{y,s}  1/2 ||A(y) + s - b||^2 + mu ||Q(y)||_* + sum_t threshold_t |s_t|`
+
+    which is (relax) with a Huber loss: quadratic for residuals of up to the threshold, linear
+    beyond. `s` holds the outliers. Under a mask or weights w the threshold is in the units of
+    the samples: with `threshold_t = w_t threshold` a sample is an outlier if and only if
+    `|b_t - y_t| > threshold`, whatever its weight is.
+
+    The method of multipliers, as in `solve`. Both y and s are eliminated in closed form. What is
+    left is bounded from above by (reform2) with weights `sqrt(threshold_t / |residual_t|)` on the
+    outliers, anew every few steps.
+
+    Parameters
+    ----------
+    problem : Problem
+    threshold : float, optional
+        Residuals above it are outliers; in the units of `b`. By default two standard
+        deviations of the noise, so that what is left of the outliers is not much above the
+        noise. They are estimated by the median modulus of the residuals (1.4826 times it if
+        they are real, 1.2011 if complex), in rough solves until they stand still. This needs a
+        mu that suits the noise, and fewer outliers than half of the samples; one in twenty good
+        samples lies beyond such a threshold too, by little.
+    gap : float
+        Certified gap to reach, relative to the objective.
+    start : LowRank, optional
+        Default zero.
+    max_iter : int
+        Largest number of iterations.
+    max_time : float, optional
+        Seconds, without the time spent in callbacks and on estimating the threshold.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops. Its loss is the
+        Huber loss.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    RobustResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem
+    >>> from structrank.solvers.robust import solve_robust
+    >>> b = 0.9 ** np.arange(20.0)
+    >>> b[7] += 5.0
+    >>> result = solve_robust(Problem(Hankel(20, window=10), b, mu=0.1), threshold=0.2)
+    >>> result.rank, np.nonzero(result.outliers)[0]
+    (1, array([7]))
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
+    X = checked_start(start, problem)
+    if threshold is None:
+        threshold, X = _estimated_threshold(problem, X)
+    huber = HuberLoss(problem, positive(threshold, "threshold"))
+    states = _iterates(huber, X, float(gap))
+    result = run(
+        states, problem, stop=stop, callback=callback, progress=progress, label="solve_robust"
+    )
+    return RobustResult(
+        **vars(result), outliers=huber.outliers(result.y), threshold=huber.threshold
+    )
+
+
+class HuberLoss:
+    """`sum_t h_t(r_t)` of the residual `r = b - A(y)`: squares, but lines beyond the threshold.
+
+    Parameters
+    ----------
+    problem : Problem
+    threshold : float
+        In the units of the samples.
+    """
+
+    def __init__(self, problem: Problem, threshold: float) -> None:
+        self.problem, self.threshold = problem, threshold
+        weights = sample_weights(problem)
+        if weights is None:
+            weights = like(np.ones(problem.b.shape), problem.b, real=True)
+        self.weights = weights
+        self.bounds = threshold * weights  # in the space of A(y)
+
+    def residual(self, y: Array) -> Array:
+        """`b - A(y)`."""
+        return self.problem.data - self.problem.measure.forward(y)
+
+    def value(self, y: Array) -> float:
+        """The loss: that of the best outliers."""
+        sizes = abs(self.residual(y))
+        inside = array_namespace(sizes).minimum(sizes, self.bounds)
+        return inner(inside, sizes - inside / 2)
+
+    def outliers(self, y: Array) -> Array:
+        """What lies beyond the threshold, in the units of the samples."""
+        xp, residual = array_namespace(y), self.residual(y)
+        shares = xp.clip(1 - self.bounds / _never_zero(abs(residual)), 0.0, None)
+        return shares * residual / _never_zero(self.weights)
+
+    def factors(self, shifted: Array, ratio: Array | float) -> Array:
+        """Square roots of `|h'(r)| / |r|`, at the r with `r + ratio h'(r) = shifted`."""
+        xp = array_namespace(shifted)
+        sizes = abs(shifted)
+        r = xp.maximum(sizes / (1 + ratio), sizes - ratio * self.bounds)
+        return xp.where(r > self.bounds, xp.sqrt(self.bounds / _never_zero(r)), xp.ones_like(r))
+
+    def weighted(self, factors: Array) -> Problem:
+        """Least squares with these weights, beside those that the samples have."""
+        p = self.problem
+        if sample_weights(p) is not None:
+            return Problem(p.structure, p.b, p.mu, Weighted(factors * self.weights))
+        forward, adjoint = p.measure.forward, p.measure.adjoint
+        measure = Operator(lambda y: factors * forward(y), lambda data: adjoint(factors * data))
+        return Problem(p.structure, factors * p.data, p.mu, measure)
+
+
+class RobustAugmented(Lagrangian):
+    """A quadratic above the augmented Lagrangian of the robust problem, least over y and s.
+
+    They touch, with their gradients, at a given signal. The dual of the robust problem is that of
+    (relax) with one more constraint, `|gamma_t| <= threshold_t`.
+    """
+
+    def __init__(
+        self, huber: HuberLoss, lam: float, T: LowRank, dual: Array, weight: float, y: Array
+    ) -> None:
+        p = huber.problem
+        ratio: Array | float = 0.0
+        if sample_weights(p) is not None:
+            multiplicity = like(p.structure.multiplicity.astype(float), y, real=True)
+            ratio = huber.weights**2 / (lam * multiplicity)
+        self.huber, self.dual = huber, dual
+        self.factors = huber.factors(huber.residual(y) + ratio * dual, ratio)
+        super().__init__(huber.weighted(self.factors), lam, T, dual / self.factors, weight)
+
+    def gamma(self, point: Point) -> Array:
+        """`b - A(y) - s` for the best y and s, of at most the thresholds where both touch."""
+        return self.factors * super().gamma(point)
+
+    def tight(self, X: LowRank) -> tuple[RobustAugmented, Point]:
+        """The one that touches at X, and its point there."""
+        y = self.signal(self.at(X))
+        objective = RobustAugmented(self.huber, self.lam, self.T, self.dual, self.weight, y)
+        return objective, objective.at(X)
+
+    def advanced(self, point: Point, lam: float, tolerance: float) -> RobustAugmented:
+        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        T, gamma, y = self.grown(point, tolerance), self.gamma(point), self.signal(point)
+        return RobustAugmented(self.huber, lam, T, gamma, self.weight + self.lam, y)
+
+    def misfit(self, y: Array) -> float:
+        """The Huber loss."""
+        return self.huber.value(y)
+
+    def excess(self, gamma: Array) -> float:
+        """What gamma has to be divided by to be feasible."""
+        return float(array_namespace(gamma).max(abs(gamma) / _never_zero(self.huber.bounds)))
+
+    @property
+    def samples(self) -> Array:
+        """The right-hand side b, without the weights of this quadratic."""
+        return self.huber.problem.data
+
+
+def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
+    problem = huber.problem
+    plain = Penalized(problem, _first_lam(problem))
+    y = plain.signal(plain.at(X))
+    zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
+    residual = huber.residual(y)
+    gamma = huber.factors(residual, 0.0) ** 2 * residual
+    objective = RobustAugmented(huber, plain.lam, zero, gamma, 0.0, y)
+    return method_of_multipliers(objective, X, aim, PIECE)
+
+
+def _estimated_threshold(problem: Problem, X: LowRank) -> tuple[float, LowRank]:
+    """Some deviations of the noise, and a start that belongs to them.
+
+    On the way mu falls to its value: at first the threshold is far too high, and a low mu would
+    fit what outliers are left by many modes.
+    """
+    plain = Penalized(problem, 1.0)
+    threshold = _deviations(problem, plain.signal(plain.at(X)))
+    mu = max(problem.mu, next(_iterates(HuberLoss(problem, threshold), X, ROUGH)).sigma / 2)
+    for _ in range(ROUNDS):
+        priced = Problem(problem.structure, problem.b, mu, problem.measure)
+        for state in islice(_iterates(HuberLoss(priced, threshold), X, ROUGH), STEPS):
+            if state.sigma <= (1 + ROUGH) * mu:
+                break
+        last, threshold, X = threshold, _deviations(problem, state.y), state.X
+        if mu == problem.mu and abs(threshold - last) <= 0.05 * last:
+            break
+        mu = max(problem.mu, mu / 2)
+    return threshold, X
+
+
+def _deviations(problem: Problem, y: Array) -> float:
+    """The threshold that the residuals of a signal call for."""
+    unit = HuberLoss(problem, 1.0)
+    residual = to_numpy(unit.residual(y) / _never_zero(unit.weights))
+    modulus = float(np.median(np.abs(residual[to_numpy(unit.weights) > 0])))
+    if not modulus > 0:
+        raise ValueError(
+            "half of the samples are met exactly, so no threshold can be estimated: pass one"
+        )
+    # The median modulus of noise with standard deviation one, which is circular if complex.
+    return DEVIATIONS * modulus / (float(np.sqrt(np.log(2))) if is_complex(problem.b) else 0.6745)
+
+
+def _never_zero(x: Array) -> Array:
+    """`x` of at least zero, with ones for zeros: a divisor of what is zero there as well."""
+    xp = array_namespace(x)
+    return xp.where(x > 0, x, xp.ones_like(x))
