@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ._array import is_complex, to_numpy
+from ._array import is_complex, like, to_numpy
 from .modes import ModeErrors, Modes, exponentials
 from .problem import Problem
+from .spread import Spread
 
 CHUNK = 2**21  # entries of the Jacobian in memory at once
 MAX_STEPS = 100  # of Levenberg and Marquardt
-SMALLEST_DECREASE = 1e-9  # of the misfit a step, relatively; then the fit ends
+COINCIDENT = 6.0  # two modes whose exponents differ by less over the signal nearly coincide
+SMALLEST_DECREASE = 1e-7  # of the misfit a step, relatively; then the fit ends
 STEEPEST = 50.0  # growth of a mode over the signal, as an exponent, unless it starts steeper
-SINGULAR = 1e-12  # singular values below this share of the largest do not count
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,15 +59,13 @@ class ModalModel:
         paired = np.zeros(len(modes), dtype=bool)
         if real:
             keep, paired = _conjugate_pairs(modes)
-        return cls(
-            modes.frequencies[keep],
-            modes.dampings[keep] * (0.0 if undamped else 1.0),
-            modes.amplitudes.reshape(len(modes), -1)[keep],
-            shape,
-            real,
-            paired[keep],
-            undamped,
-        )
+        frequencies = modes.frequencies[keep]
+        amplitudes = modes.amplitudes.reshape(len(modes), -1)[keep]
+        alone = real & ~paired[keep]  # real modes, but for rounding errors
+        frequencies[alone] = np.round(2 * frequencies[alone]) / 2
+        amplitudes[alone] = amplitudes[alone].real
+        dampings = modes.dampings[keep] * (0.0 if undamped else 1.0)
+        return cls(frequencies, dampings, amplitudes, shape, real, paired[keep], undamped)
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -93,6 +92,45 @@ class ModalModel:
             frequencies=self.frequencies + f.reshape(self.frequencies.shape),
             dampings=self.dampings + d.reshape(self.dampings.shape),
             amplitudes=self.amplitudes + (re + 1j * im).reshape(self.amplitudes.shape),
+        )
+
+    def exchanged(self) -> list[ModalModel]:
+        """The models in which two real modes are a conjugate pair instead, or the other way.
+
+        No step leads from one to the other, as they meet where two modes coincide. So only modes
+        that nearly do are exchanged, the nearest first.
+        """
+        f, reach = self.frequencies, np.array(self.shape) - 1
+        whole = np.round(2 * f) / 2
+        alone = np.flatnonzero(~self.paired & self.real)
+        couples = [(k, i) for k in alone for i in alone if k < i and np.all(f[k] == f[i])]
+        apart: dict[tuple, np.ndarray] = {
+            rows: np.abs(np.subtract(*self.dampings[list(rows)])) for rows in couples
+        }
+        apart |= {(k,): 4 * np.pi * np.abs(f - whole)[k] for k in np.flatnonzero(self.paired)}
+        return [
+            self._exchanged(list(rows), np.maximum(apart[rows] / 2, 0.1 / np.maximum(reach, 1)))
+            for rows in sorted(apart, key=lambda rows: apart[rows] @ reach)
+            if apart[rows] @ reach < COINCIDENT
+        ]
+
+    def _exchanged(self, rows: list[int], half: np.ndarray) -> ModalModel:
+        """With two real modes of these rows, or one pair, replaced; `half` their distance apart."""
+        to_pair = len(rows) == 2
+        f, d = self.frequencies[rows[0]], np.mean(self.dampings[rows], axis=0)
+        whole, a = np.round(2 * f) / 2, np.mean(self.amplitudes[rows], axis=0)
+        new_f = [whole + half / (2 * np.pi)] if to_pair else [whole, whole]
+        new_d = [d] if to_pair else [d - half, d + half]
+
+        def replaced(values: np.ndarray, new: list) -> np.ndarray:
+            return np.concatenate([np.delete(values, rows, axis=0), np.stack(new)])
+
+        return replace(
+            self,
+            frequencies=replaced(self.frequencies, new_f),
+            dampings=replaced(self.dampings, [0 * d] * len(new_d) if self.undamped else new_d),
+            amplitudes=replaced(self.amplitudes, [a.real + 0j] * len(new_d)),
+            paired=replaced(self.paired, [to_pair] * len(new_d)),
         )
 
     @property
@@ -172,35 +210,55 @@ class ModalFit:
         self.real = not is_complex(problem.backprojection)
         structure: Any = problem.structure
         self.shape: tuple[int, ...] = structure.lengths
-        self.values = to_numpy(problem.b).astype(float if self.real else complex)
-        self.model = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
-        self.R, self.misfit = self._descend()
+        self.values = to_numpy(problem.b).astype(complex if is_complex(problem.b) else float)
+        start = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
+        self.model, triangle = self._best(start)
+        self.R, self.misfit = triangle[:-1, :-1], _square(triangle)
 
-    def _descend(self) -> tuple[np.ndarray, float]:
-        """Levenberg and Marquardt; leaves the triangle of the Jacobian's QR decomposition."""
-        triangle = self._triangle(self.model)
-        damping, steepest = 1e-3, max(STEEPEST, self.model.growth)
+    def _best(self, start: ModalModel) -> tuple[ModalModel, np.ndarray]:
+        """The best model near a start, with the triangle of its Jacobian and residuals."""
+        model, triangle = self._descended(start)
+        others = model.exchanged()
+        while others:
+            other, rival = self._descended(self._with_amplitudes(others.pop(0)))
+            if _square(rival) < (1 - SMALLEST_DECREASE) * _square(triangle):
+                model, triangle = other, rival
+                others = model.exchanged()
+        return model, triangle
+
+    def _with_amplitudes(self, model: ModalModel) -> ModalModel:
+        """The model with the amplitudes that fit best, by linear least squares."""
+        triangle = self._triangle(model)
+        linear = np.arange(len(model.free)) >= model.frequencies.size + model.dampings.size
+        step, linear = np.zeros(triangle.shape[1] - 1), linear[model.free]
+        step[linear] = np.linalg.lstsq(triangle[:, :-1][:, linear], triangle[:, -1], rcond=None)[0]
+        return model.moved(step)
+
+    def _descended(self, model: ModalModel) -> tuple[ModalModel, np.ndarray]:
+        """Levenberg and Marquardt, with the triangle of Jacobian and residuals at the end."""
+        triangle = self._triangle(model)
+        damping, steepest = 1e-3, max(STEEPEST, model.growth)
         for _ in range(MAX_STEPS):
             R, target = triangle[:-1, :-1], triangle[:-1, -1]
-            before = float(np.sum(triangle[:, -1] ** 2))
+            before = _square(triangle)
             scale = np.linalg.norm(R, axis=0)
             scale[scale == 0] = 1.0
             while True:
-                ridge = np.diag(np.sqrt(damping) * scale)
+                ridge = np.sqrt(damping) * np.eye(len(scale))
                 right = np.concatenate([target, np.zeros(len(scale))])
-                step = np.linalg.lstsq(np.vstack([R, ridge]), right, rcond=None)[0]
-                trial = self.model.moved(step)
+                step = np.linalg.lstsq(np.vstack([R / scale, ridge]), right, rcond=None)[0]
+                trial = model.moved(step / scale)
                 after = self._misfit(trial) if trial.growth <= steepest else np.inf
                 if after < before or damping > 1e8:
                     break
                 damping *= 10
             if not after < before:
                 break
-            self.model, damping = trial, max(damping / 10, 1e-12)
+            model, damping = trial, max(damping / 10, 1e-12)
             triangle = self._triangle(trial)
             if before - after <= SMALLEST_DECREASE * before:
                 break
-        return triangle[:-1, :-1], float(np.sum(triangle[:, -1] ** 2))
+        return model, triangle
 
     # -- what the samples say about the model ---------------------------------------------
 
@@ -208,12 +266,7 @@ class ModalFit:
         """Residuals and Jacobian at the samples, piece by piece, as real rows."""
         if self.weights is None:
             values, jacobian = model.rows(_everywhere(self._grid))
-            signal_shape = self.problem.structure.signal_shape
-            columns = [values, *jacobian.T]
-            measured = [
-                to_numpy(self.problem.measure.forward(c.reshape(signal_shape))).reshape(-1)
-                for c in columns
-            ]
+            measured = [self._measured(column) for column in (values, *jacobian.T)]
             yield _real_rows(self.values.reshape(-1) - measured[0], np.stack(measured[1:], axis=1))
             return
         weights, values = self.weights.reshape(self._grid), self.values.reshape(self._grid)
@@ -222,9 +275,16 @@ class ModalFit:
             w = weights[at]
             yield _real_rows(w * (values[at] - fit), w[:, None] * jacobian)
 
+    def _measured(self, signal: np.ndarray) -> np.ndarray:
+        """What the operator makes of a signal."""
+        signal = signal.reshape(self.problem.structure.signal_shape)
+        there = self.problem.measure.forward(like(signal, self.problem.backprojection))
+        return to_numpy(there).reshape(-1)
+
     @property
     def _grid(self) -> tuple[int, ...]:
-        return (*self.shape, self.model.amplitudes.shape[1])
+        channels = int(np.prod(self.problem.structure.signal_shape)) // int(np.prod(self.shape))
+        return (*self.shape, channels)
 
     def _triangle(self, model: ModalModel) -> np.ndarray:
         """The triangle of a QR decomposition of Jacobian and residuals side by side."""
@@ -239,8 +299,7 @@ class ModalFit:
     def _misfit(self, model: ModalModel) -> float:
         signal = model.signal()
         if self.weights is None:
-            fit = self.problem.measure.forward(signal.reshape(self.problem.structure.signal_shape))
-            return float(np.linalg.norm(to_numpy(fit) - self.values) ** 2)
+            return float(np.linalg.norm(self._measured(signal) - self.values.reshape(-1)) ** 2)
         weights = self.weights.reshape(self._grid)
         at = weights > 0
         residual = weights[at] * (signal - self.values.reshape(self._grid))[at]
@@ -257,32 +316,29 @@ class ModalFit:
     def samples(self) -> int:
         """Number of real numbers that were fitted; a complex sample is two."""
         seen = self.values.size if self.weights is None else np.count_nonzero(self.weights)
-        return int(seen) * (1 if self.real else 2)
+        return int(seen) * (2 if np.iscomplexobj(self.values) else 1)
 
     @cached_property
-    def _spread(self) -> np.ndarray:
-        """A matrix S with S S^T the covariance of the parameters for unit noise."""
-        scale = np.linalg.norm(self.R, axis=0)
-        scale[scale == 0] = np.inf  # without influence on any sample: left out
-        _, s, Vh = np.linalg.svd(self.R / scale)
-        count = np.count_nonzero(s > SINGULAR * s[0]) if len(s) else 0
-        return (Vh[:count].T / s[:count]) / scale[:, None]
+    def _spread(self) -> Spread:
+        return Spread(self.R)
 
     def signal_errors(self) -> np.ndarray:
         """Standard errors of all values of the signal, for unit noise in every real number."""
-        variances = [
-            np.sum(np.abs(self.model.rows(at)[1] @ self._spread) ** 2, axis=1)
+        errors = [
+            self._spread.errors(self.model.rows(at)[1])
             for at in _pieces(_everywhere(self._grid), len(self.model.free))
         ]
-        return np.sqrt(np.concatenate(variances)).reshape(self.problem.structure.signal_shape)
+        return np.concatenate(errors).reshape(self.problem.structure.signal_shape)
 
-    def modes(self, noise: float) -> Modes:
+    def modes(self, noise: float | None) -> Modes:
         """The modes with standard errors, for this much noise in every real number."""
         model = self.model
-        spread = np.zeros((len(model.free), self._spread.shape[1]))
-        spread[model.free] = noise * self._spread
+        if noise is None:
+            return model.to_modes()
+        # How frequencies, dampings, moduli and phases depend on the free parameters.
+        rows = np.eye(len(model.free))[:, model.free]
         ends = np.cumsum([model.frequencies.size, model.dampings.size, model.amplitudes.size])
-        f, d, re, im = np.split(spread, ends)
+        f, d, re, im = np.split(rows, ends)
         phase = np.angle(model.amplitudes).reshape(-1, 1)
         size = np.abs(model.amplitudes).reshape(-1, 1)
         along = np.cos(phase) * re + np.sin(phase) * im
@@ -290,28 +346,34 @@ class ModalFit:
         channels = model.amplitudes.shape[1:] if model.amplitudes.shape[1] > 1 else ()
         shapes = *[model.frequencies.shape] * 2, *[(len(model.amplitudes), *channels)] * 2
         errors = [
-            np.linalg.norm(part, axis=1).reshape(shape)
+            self._spread.errors(part, noise).reshape(shape)
             for part, shape in zip((f, d, along, across), shapes, strict=True)
         ]
         return model.to_modes(ModeErrors(*errors))
 
 
 def _conjugate_pairs(modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-    """One mode of each conjugate pair and all real ones; and which modes belong to a pair."""
-    f, left, keep = modes.frequencies, list(range(len(modes))), []
+    """One mode of each conjugate pair and all real ones; and which modes belong to a pair.
+
+    A mode is real if no other is nearer to its conjugate than the mode itself.
+    """
+    f, dampings = modes.frequencies, modes.dampings
+    left, keep = list(range(len(modes))), []
     paired = np.zeros(len(modes), dtype=bool)
     while left:
-        k = left.pop(0)
+        k = left[0]
+        distance = np.abs(f[left] + f[k] - np.round(f[left] + f[k])).sum(axis=1)
+        distance += np.abs(dampings[left] - dampings[k]).sum(axis=1)
+        partner = left[int(np.argmin(distance))]
+        paired[k] = partner != k
         keep.append(k)
-        is_real = np.all(np.abs(2 * f[k] - np.round(2 * f[k])) < 1e-12)
-        if is_real:
-            continue
-        paired[k] = True
-        if left:
-            distance = np.abs(f[left] + f[k] - np.round(f[left] + f[k])).sum(axis=1)
-            distance += np.abs(modes.dampings[left] - modes.dampings[k]).sum(axis=1)
-            left.pop(int(np.argmin(distance)))
+        left = [i for i in left if i not in (k, partner)]
     return np.array(keep, dtype=int), paired
+
+
+def _square(triangle: np.ndarray) -> float:
+    """The misfit, from a triangle of Jacobian and residuals."""
+    return float(np.sum(triangle[:, -1] ** 2))
 
 
 def _everywhere(grid: tuple[int, ...]) -> tuple[np.ndarray, ...]:

@@ -22,7 +22,7 @@ class NoModes(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class ModeErrors:
-    """Standard errors of the numbers of `Modes`, row by row.
+    """Standard errors of the numbers of `Modes`, row by row; inf where nothing determines them.
 
     Attributes
     ----------
@@ -33,6 +33,17 @@ class ModeErrors:
         Of the modulus.
     phases : ndarray, shape (r,) or (r, channels)
         In radians.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls, refit
+    >>> noise = 0.01 * np.random.default_rng(0).standard_normal((2, 40))
+    >>> b = np.exp((0.2j * np.pi - 0.05) * np.arange(40)) + noise[0] + 1j * noise[1]
+    >>> problem = Problem(Hankel(40, window=20), b, mu=0.5, measure="lifted")
+    >>> modes = refit(gcgls(problem, lam=1.0), rank=1).modes
+    >>> print(f"{modes.frequencies[0, 0]:.5f} +- {modes.stderr.frequencies[0, 0]:.5f}")
+    0.09998 +- 0.00006
     """
 
     frequencies: np.ndarray

@@ -62,13 +62,20 @@ def path(
         raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
     if mus is None:
         mus = list(mu_max(problem, lam) * np.geomspace(1, SPAN, STEPS))
-    falling = sorted((positive(float(mu), "mu") for mu in mus), reverse=True)
+    falling = sorted((positive(mu, "mu") for mu in mus), reverse=True)
+    if not falling:
+        raise ValueError("mus is empty, but one or more numbers are expected")
     results: list[Result] = []
-    for mu in tqdm(falling, desc="path", disable=not progress):
-        start = results[-1].X if results else None
-        results.append(solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter))
-        if results[-1].status is Status.INTERRUPTED:
-            break
+    try:
+        for mu in tqdm(falling, desc="path", disable=not progress):
+            start = results[-1].X if results else None
+            result = solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter)
+            if result.status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            results.append(result)
+    except KeyboardInterrupt:
+        if not results:
+            raise
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,15 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, inner, is_complex, like, to_numpy
+from ._array import Array, epsilon, inner, is_complex, like, to_numpy
+from ._report import Report
 from .augmented import Augmented
 from .local_search import local_search
 from .lowrank import LowRank
 from .measure import Operator, Weighted
 from .modal_fit import ModalFit, ModalModel
 from .modes import Modes, exponentials, find_modes, has_modes
+from .path import natural_lam
 from .problem import Problem, positive
-from .run import Result
+from .run import ConvergenceWarning, Result
+from .spread import Spread
 from .structures import Structure, Toeplitz
 from .structures.base import positive_int
 from .tangent import tangent_basis
@@ -25,12 +29,12 @@ from .tangent import tangent_basis
 ROUNDS = 60  # of multipliers
 SEARCH_STEPS = 200  # a round
 ROUNDING = 1e-10  # residuals below this share of the data are rounding
-ENOUGH = 1e-7  # structure violation to end with
+ENOUGH = 1e-7  # structure violation to end with, relatively
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Refit:
-    """A signal of given rank, fitted without shrinkage.
+class Refit(Report):
+    """A signal of given rank, fitted without shrinkage; what `refit` returns.
 
     Attributes
     ----------
@@ -53,11 +57,22 @@ class Refit:
     violation : float
         Structure violation that is left, `||X - Q(y)||_F / ||Q(y)||_F`.
     modes : Modes or None
-        With standard errors, where low rank means few modes.
+        Where low rank means few modes; with standard errors if sigma is known or estimated.
     problem : Problem
         With the weights of the fit.
     unit_errors : callable
         Gives the standard errors of the signal for `sigma = 1`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls, refit
+    >>> b = np.cos(0.3 * np.arange(60)) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    >>> fit = refit(gcgls(Problem(Hankel(60, window=30), b, mu=5.0, measure="lifted"), lam=1.0), 2)
+    >>> fit.rank, fit.parameters, fit.samples, round(fit.sigma, 2)
+    (2, 4, 60, 0.09)
+    >>> print(f"{fit.y[0]:.2f} +- {fit.stderr[0]:.2f}")
+    1.06 +- 0.03
     """
 
     y: Array
@@ -76,21 +91,32 @@ class Refit:
     def stderr(self) -> Array:
         """Standard error of every value of the signal, to first order in the noise.
 
-        If the signal is complex, the root of the sum of the variances of both parts.
+        If the signal is complex, the root of the sum of the variances of both parts. It is inf
+        where the samples do not determine the value.
         """
         if self.sigma is None:
             raise ValueError(
                 f"{self.parameters} parameters were fitted to {self.samples} numbers, so the noise "
                 "cannot be estimated: pass sigma to refit, or take a smaller rank"
             )
-        return like(self.sigma * self.unit_errors(), self.y, real=True)
+        errors = self.unit_errors()
+        errors = np.where(np.isinf(errors), np.inf, self.sigma * errors)  # also if sigma is 0
+        return like(errors, self.y, real=True)
 
     @property
     def information(self) -> float:
-        """The Bayesian information criterion: the smaller, the better the choice of rank."""
+        """An information criterion: the smaller, the better the choice of rank.
+
+        The Bayesian one, in which each rank counts for one parameter more, as its place
+        was searched for, and whose price of a parameter grows as samples become few.
+        """
+        n, left = self.samples, self.samples - self.parameters - 1
+        if left < 1:
+            return np.inf
         rounding = ROUNDING**2 * inner(self.problem.data, self.problem.data)
         misfit = max(self.misfit, rounding, np.finfo(float).tiny)
-        return self.samples * np.log(misfit / self.samples) + self.parameters * np.log(self.samples)
+        price = np.log(n) * n / left
+        return float(n * np.log(misfit / n) + (self.parameters + self.rank) * price)
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
@@ -99,9 +125,6 @@ class Refit:
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("violation", f"{self.violation:.2g} of the structure"),
         ]
-
-    def __repr__(self) -> str:
-        return "Refit\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
 
 
 def refit(
@@ -159,7 +182,7 @@ def refit(
     if rank == 0:
         return _nothing(problem, sigma)
     if has_modes(problem.structure):
-        return _modal(problem, find_modes(result, rank), sigma, undamped)
+        return refit_modes(problem, find_modes(result, rank), sigma=sigma, undamped=undamped)
     if undamped:
         raise ValueError(f"{problem.structure!r} has no modes, so undamped does not apply")
     return _factored(problem, result.X.balanced(0.0), rank, sigma)
@@ -179,11 +202,19 @@ def _plain(problem: Problem, weights: Any) -> Problem:
 
 def _nothing(problem: Problem, sigma: float | None) -> Refit:
     """The zero signal, of rank 0."""
-    zero = 0 * problem.backprojection
-    misfit, samples = inner(problem.data, problem.data), _numbers(problem)
-    noise = _noise(problem, misfit, samples, sigma)
-    X = LowRank.zeros(problem.structure.shape, zero)
-    return Refit(zero, X, 0, misfit, noise, 0, samples, 0.0, None, problem, lambda: abs(zero))
+    structure = problem.structure
+    X = LowRank.zeros(structure.shape, problem.backprojection)
+    y = structure.average(X.U, X.V)  # other than zero only if there is an offset
+    misfit, samples = _misfit(problem, y), _numbers(problem)
+    noise, violation = _noise(problem, misfit, samples, sigma), _violation(structure, X, y)
+    errors = np.zeros(structure.signal_shape)
+    return Refit(y, X, 0, misfit, noise, 0, samples, violation, None, problem, lambda: errors)
+
+
+def _misfit(problem: Problem, y: Array) -> float:
+    """`||A(y) - b||^2`."""
+    residual = problem.data - problem.measure.forward(y)
+    return inner(residual, residual)
 
 
 def _numbers(problem: Problem) -> int:
@@ -202,8 +233,26 @@ def _noise(problem: Problem, misfit: float, freedom: int, sigma: float | None) -
     return float(np.sqrt(parts * misfit / freedom)) if freedom > 0 else None
 
 
-def _modal(problem: Problem, modes: Modes, sigma: float | None, undamped: bool) -> Refit:
-    """By nonlinear least squares for the modes."""
+def refit_modes(
+    problem: Problem, modes: Modes, *, sigma: float | None = None, undamped: bool = False
+) -> Refit:
+    """The best fit of modes to samples, by nonlinear least squares from where they are.
+
+    Parameters
+    ----------
+    problem : Problem
+        With a structure that has modes; its weights count.
+    modes : Modes
+        Where to start.
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+    undamped : bool
+        Keep all dampings at zero.
+
+    Returns
+    -------
+    Refit
+    """
     weights = to_numpy(problem.measure.weights) if isinstance(problem.measure, Weighted) else None
     fit = ModalFit(problem, modes, weights, undamped=undamped)
     freedom = fit.samples - fit.parameters
@@ -220,7 +269,7 @@ def _modal(problem: Problem, modes: Modes, sigma: float | None, undamped: bool) 
         fit.parameters,
         fit.samples,
         _violation(problem.structure, X, y),
-        fit.modes(0.0 if noise is None else part * noise),
+        fit.modes(None if noise is None else part * noise),
         problem,
         lambda: part * fit.signal_errors(),
     )
@@ -259,16 +308,28 @@ def _factored(problem: Problem, X: LowRank, rank: int, sigma: float | None) -> R
     X = LowRank(X.U[:, :rank], X.V[:, :rank])
     shrinking = replace(problem, mu=1e-9 * problem.mu)
     zero = LowRank.zeros(structure.shape, reference)
-    objective = Augmented(shrinking, 1.0, zero, problem.data - problem.data)
+    objective = Augmented(shrinking, natural_lam(problem), zero, problem.data - problem.data)
+    size = max(np.sqrt(inner(problem.data, problem.data)), np.finfo(float).tiny)
+    enough = max(ENOUGH, 100 * epsilon(reference))
+    violation = 1.0
     for _ in range(ROUNDS):
-        point = local_search(objective, X, max_steps=SEARCH_STEPS, tolerance=1e-12)
+        tolerance = max(1e-4 * violation**2, 1e-12)
+        point = local_search(objective, X, max_steps=SEARCH_STEPS, tolerance=tolerance)
         X, y = point.X.copy(), objective.signal(point) + 0.0
         violation = _violation(structure, X, y)
-        if violation <= ENOUGH:
+        # The multiplier stands still once it is the residual.
+        off = problem.data - problem.measure.forward(y) - objective.gamma(point)
+        if max(violation, np.sqrt(inner(off, off)) / size) <= enough:
             break
         objective = objective.updated(point, 2 * objective.lam, 0.0)
-    residual = problem.data - problem.measure.forward(y)
-    misfit, samples = inner(residual, residual), _numbers(problem)
+    else:
+        warnings.warn(
+            f"refit did not converge: a structure violation of {violation:.1g} is left. Take "
+            "another rank, or solve with a smaller mu first.",
+            ConvergenceWarning,
+            3,
+        )
+    misfit, samples = _misfit(problem, y), _numbers(problem)
     basis = tangent_basis(structure, X)
     parameters = basis.shape[1] * (2 if is_complex(y) else 1)
     return Refit(
@@ -289,16 +350,27 @@ def _factored(problem: Problem, X: LowRank, rank: int, sigma: float | None) -> R
 def _tangent_errors(problem: Problem, basis: np.ndarray) -> np.ndarray:
     """Standard errors for unit noise, if the signal can move along a basis."""
     shape, reference = problem.structure.signal_shape, problem.backprojection
+    if basis.shape[1] == 0:  # the rank leaves no freedom
+        return np.zeros(shape)
+    if is_complex(reference):  # both parts of each coefficient are free
+        basis = np.concatenate([basis, 1j * basis], axis=1)
     images = [problem.measure.forward(like(z.reshape(shape), reference)) for z in basis.T]
     measured = np.stack([to_numpy(image).reshape(-1) for image in images], axis=1)
-    R = np.linalg.qr(measured, mode="r")
-    return np.linalg.norm(basis @ np.linalg.pinv(R), axis=1).reshape(shape)
+    part = 1.0
+    if is_complex(problem.b):
+        part, measured = np.sqrt(0.5), np.concatenate([measured.real, measured.imag])
+    return part * Spread(measured).errors(basis).reshape(shape)
 
 
 def _violation(structure: Structure, X: LowRank, y: Array) -> float:
-    """`||X - Q(y)||_F / ||Q(y)||_F`."""
-    multiplicity = like(structure.multiplicity.astype(float), y, real=True)
-    square = inner(y, multiplicity * y)
-    total = structure.adjoint(X.U, X.V)
-    distance = X.norm_squared() - 2 * inner(y, total) + square
+    """`||X - Q(y)||_F / ||Q(y)||_F`, to about 1e-8."""
+    U, V, y = (np.float64(1) * to_numpy(x) for x in (X.U, X.V, y))
+    X = LowRank(U, V)
+    if structure.offset is not None:
+        matrix = structure.to_dense(y)
+        apart = matrix - X.to_dense()
+        square, distance = inner(matrix, matrix), inner(apart, apart)
+    else:
+        square = inner(y, structure.multiplicity * y)
+        distance = X.norm_squared() - 2 * inner(y, structure.adjoint(U, V)) + square
     return float(np.sqrt(max(distance, 0.0) / square)) if square > 0 else 0.0

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from html import escape
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from ._array import Array
+from ._report import Report
 from .lowrank import LowRank
 from .problem import Problem, positive
 from .state import History, State
@@ -104,7 +104,7 @@ class Stop:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
+class Result(Report):
     """What a solver found.
 
     Attributes
@@ -150,17 +150,6 @@ class Result:
             ("certified gap", f"{self.gap:.2g} of the objective"),
             ("iterations", f"{self.iterations} in {h.time[-1]:.3g} s"),
         ]
-
-    def __repr__(self) -> str:
-        return "Result\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
-
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th>"
-            f"<td style='text-align:left'>{escape(text)}</td></tr>"
-            for name, text in self._rows()
-        )
-        return f"<table><caption>structrank result</caption>{cells}</table>"
 
 
 Callback = Callable[[State], Any]

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm.auto import tqdm
 
-from ._array import Array, epsilon, is_complex, like, to_numpy
+from ._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
+from ._report import Report
 from .measure import Everything, Operator, Weighted
 from .modes import NoModes
 from .objective import mu_max
 from .path import natural_lam, solve_at
 from .problem import Problem, positive
 from .refit import Refit, refit
-from .run import ConvergenceWarning, Result
+from .run import ConvergenceWarning, Result, Status
 from .structures.base import positive_int
 
 METHODS = ("noise", "holdout", "information")
@@ -25,15 +26,15 @@ MAX_ITER = 50
 ROUNDS = 10  # of estimating the noise anew
 SAME = 0.03  # two mu that differ by less, relatively, are the same
 FACTOR = 0.7  # from one mu of a path to the next
-DEEPEST = 1e-4  # last mu of a path over the first, at most
+DEEPEST = 1e-3  # last mu of a path over the first, at most
 NOTHING = 1e-2  # singular values below this share of mu are rounding
-BELOW, ABOVE = 2, 4  # ranks looked at around the number of singular values above mu
+BELOW, ABOVE = 2, 2  # ranks looked at around the number of singular values above mu
 PATIENCE = 3  # mu in a row that bring nothing better, before a path ends
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection:
-    """The choice of mu and rank, and what follows from it.
+class Selection(Report):
+    """The choice of mu and rank, and what follows from it; what `select_mu` returns.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class Selection:
         How the choice was made.
     mu : float
     rank : int
-        Chosen by the information criterion among the ranks at that mu.
+        The choice of `choose_rank` at that mu.
     sigma : float or None
         Standard deviation of the noise.
     result : Result
@@ -51,6 +52,15 @@ class Selection:
     considered : list of tuple
         Each mu that was looked at, the rank found there, and the criterion: noise level,
         held-out error or information criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, select_mu
+    >>> b = 3 * 0.9 ** np.arange(40) + 0.1 * np.random.default_rng(0).standard_normal(40)
+    >>> chosen = select_mu(Problem(Hankel(40, window=20), b, mu=1.0, measure="lifted"))
+    >>> chosen.rank, len(chosen.refit.modes), round(chosen.sigma, 2)
+    (1, 1, 0.08)
     """
 
     method: str
@@ -70,9 +80,6 @@ class Selection:
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("considered", f"{len(self.considered)} values of mu"),
         ]
-
-    def __repr__(self) -> str:
-        return "Selection\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
 
 
 def noise_mu(
@@ -140,12 +147,13 @@ def select_mu(
       one, solve, refit, estimate sigma from what the refit leaves, and go on until it stands
       still.
     - "holdout": along a path of mu, solve and refit without a part of the samples,
-      and take the mu whose refits predict these parts best.
-    - "information": along a path of mu, refit, and take the fit with the least Bayesian information
-      criterion.
+      and take the mu whose refits predict these parts best; a smaller mu has to be better by more
+      than the standard error.
+    - "information": along a path of mu, refit, and take the fit with the least
+      `Refit.information`.
 
-    The rank is always that with the least criterion among the leading singular directions of
-    the solution.
+    The rank is always the choice of `choose_rank` at that mu. Ctrl-C ends the search
+    without a result.
 
     Parameters
     ----------
@@ -199,7 +207,9 @@ def select_mu(
 def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     """The refit with the least information criterion, of ranks near that of a solution.
 
-    Singular values above mu count as found, those below a hundredth of it as rounding.
+    Singular values above mu count as found, those below a hundredth of it as rounding. Ranks that
+    leave a value of the signal less certain than its scale, as where a mode grows into a gap, are
+    not taken.
 
     Parameters
     ----------
@@ -210,24 +220,57 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     Returns
     -------
     Refit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, choose_rank, gcgls
+    >>> b = 3 * 0.9 ** np.arange(40) + 0.1 * np.random.default_rng(0).standard_normal(40)
+    >>> result = gcgls(Problem(Hankel(40, window=20), b, mu=0.5, measure="lifted"), lam=1.0)
+    >>> result.rank > 1, choose_rank(result).rank
+    (True, 1)
     """
-    values = np.asarray(result.X.singular_values()) / result.problem.mu
+    if not isinstance(result, Result):
+        raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
+    values = result.X.singular_values() / result.problem.mu
     found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
-    fits = []
-    for rank in range(max(found - BELOW, 0), min(found + ABOVE, most) + 1):
-        fit = _refitted(result, rank, sigma)
-        if fit is not None:
-            fits.append(fit)
-    return min(fits, key=lambda fit: fit.information)
+    scale = _unshrunk_scale(result)
+    best: Refit | None = None
+    for rank in range(min(found + ABOVE, most), -1, -1):
+        if rank < found - BELOW and best is not None:
+            break
+        fit = _refitted(result, rank, sigma, scale)
+        if fit is not None and (best is None or fit.information <= best.information):
+            best = fit
+    assert best is not None  # rank 0 is always possible
+    return best
 
 
-def _refitted(result: Result, rank: int, sigma: float | None) -> Refit | None:
-    """A refit of a rank that may be too high for the data; then None."""
-    try:
-        fit = refit(replace(result, rank=rank), rank=rank or None, sigma=sigma)
-    except NoModes:
+def _unshrunk_scale(result: Result) -> float:
+    """The largest value of the solution, scaled to fit the samples best."""
+    image = result.problem.measure.forward(result.y)
+    square = inner(image, image)
+    if square == 0:
+        return np.inf
+    return float(np.max(np.abs(to_numpy(result.y)))) * inner(image, result.problem.data) / square
+
+
+def _refitted(result: Result, rank: int, sigma: float | None, scale: float) -> Refit | None:
+    """A refit of a rank that may be too high for the data; then None.
+
+    It is too high if there are no more samples than parameters, or if values of
+    the signal are known less well than to the scale of the signal, as where a mode grows into a
+    gap.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            fit = refit(replace(result, rank=rank), rank=rank or None, sigma=sigma)
+        except (NoModes, ConvergenceWarning):
+            return None
+    if rank and (fit.parameters >= fit.samples or np.max(to_numpy(fit.stderr)) > scale):
         return None
-    return fit if fit.parameters < fit.samples else None
+    return fit
 
 
 class _Search:
@@ -235,7 +278,7 @@ class _Search:
 
     def __init__(self, problem: Problem, lam: float, bar: tqdm) -> None:
         self.problem, self.lam, self.bar = problem, lam, bar
-        self.top = mu_max(problem, lam)
+        self.top = mu_max(problem, lam) or 1.0  # all samples may be zero
         self.considered: list[tuple[float, int, float]] = []
 
     def solve(self, mu: float, start: Result | None, problem: Problem | None = None) -> Result:
@@ -246,7 +289,10 @@ class _Search:
         problem = self.problem if problem is None else problem
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
-            return solve_at(problem, mu, X, lam=self.lam, gap=GAP, max_iter=MAX_ITER)
+            result = solve_at(problem, mu, X, lam=self.lam, gap=GAP, max_iter=MAX_ITER)
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return result
 
     def selection(self, method: str, result: Result, fit: Refit) -> Selection:
         """The choice made; a warning if its solution has not converged."""
@@ -259,7 +305,8 @@ class _Search:
     def by_noise(self, sigma: float | None, seed: int) -> Selection:
         """The fixed point of mu -> solution -> refit -> noise level -> mu."""
         unit = noise_mu(self.problem, 1.0, seed=seed)
-        mu = unit * sigma if sigma else min(unit * _rms(self.problem), self.top / 2)
+        largest = min(unit * _rms(self.problem) or self.top, self.top / 2)
+        mu = unit * sigma if sigma else largest
         floor = self.top * epsilon(self.problem.backprojection) ** 0.5
         start: Result | None = None
         for _ in range(ROUNDS):
@@ -282,9 +329,10 @@ class _Search:
             result = self.solve(mu, result)
             fit = choose_rank(result)
             self.considered.append((mu, fit.rank, fit.information))
-            since += 1
             if best is None or fit.information < best[1].information - 1:
                 best, since = (result, fit), 0
+            elif result.rank > best[1].rank:  # more was on offer
+                since += 1
             if since == PATIENCE:
                 break
         assert best is not None  # there is at least one mu
@@ -294,21 +342,27 @@ class _Search:
         """The least error on samples left out, along a path."""
         parts = _parts(self.problem, folds, seed)
         training = [_without(self.problem, part) for part in parts]
-        results: list[Result | None] = [None] * folds
-        errors: list[float] = []
+        starts: list[Result | None] = [None] * folds
+        best_mu, best, since, rank_then = 0.0, np.zeros(0), 0, 0
         for mu in self._mus():
-            results = [self.solve(mu, *pair) for pair in zip(results, training, strict=True)]
-            fits = [choose_rank(result) for result in results if result is not None]
-            errors.append(
-                sum(
-                    _prediction_error(self.problem, part, fit.y)
+            results = [self.solve(mu, *pair) for pair in zip(starts, training, strict=True)]
+            fits = [choose_rank(result) for result in results]
+            errors = np.concatenate(
+                [
+                    _squared_errors(self.problem, part, fit.y)
                     for part, fit in zip(parts, fits, strict=True)
-                )
+                ]
             )
-            self.considered.append((mu, fits[0].rank, errors[-1]))
-            if len(errors) - 1 - int(np.argmin(errors)) == PATIENCE:
+            self.considered.append((mu, fits[0].rank, float(np.sum(errors))))
+            rank = max(result.rank for result in results)
+            if best_mu == 0 or _better(errors, best):
+                best_mu, best, since, rank_then = mu, errors, 0, rank
+            elif rank > rank_then:  # else there was nothing new to fit
+                since += 1
+            if since == PATIENCE:
                 break
-        result = self.solve(self.considered[int(np.argmin(errors))][0], None)
+            starts = list(results)
+        result = self.solve(best_mu, None)
         return self.selection("holdout", result, choose_rank(result))
 
     def _mus(self) -> Iterator[float]:
@@ -343,16 +397,39 @@ def _parts(problem: Problem, folds: int, seed: int) -> list[np.ndarray]:
 
 def _without(problem: Problem, part: np.ndarray) -> Problem:
     """The problem with some samples left out."""
-    measure, keep = problem.measure, like(~part * 1.0, problem.b, real=True)
+    measure = problem.measure
     if isinstance(measure, Everything):
         return replace(problem, measure=Weighted(~part * 1.0))
     if isinstance(measure, Weighted):
-        return replace(problem, measure=Weighted(measure.weights * keep))
-    kept = Operator(lambda y: keep * measure.forward(y), lambda data: measure.adjoint(keep * data))
-    return replace(problem, b=keep * problem.b, measure=kept)
+        return replace(problem, measure=Weighted(measure.weights, ~part))
+    xp, shape = array_namespace(problem.b), tuple(problem.b.shape)
+    places = np.flatnonzero(~part)
+    back = np.full(part.size, len(places))  # one past the end: a zero
+    back[places] = np.arange(len(places))
+
+    def forward(y: Array) -> Array:
+        return _taken(measure.forward(y), places)
+
+    def adjoint(data: Array) -> Array:
+        padded = xp.concat([data, xp.zeros_like(data[:1])])
+        return measure.adjoint(xp.reshape(_taken(padded, back), shape))
+
+    return replace(problem, b=_taken(problem.b, places), measure=Operator(forward, adjoint))
 
 
-def _prediction_error(problem: Problem, part: np.ndarray, y: Array) -> float:
-    """Sum of squares over a part of the samples."""
+def _taken(values: Array, places: np.ndarray) -> Array:
+    """Entries of the flattened values."""
+    xp = array_namespace(values)
+    return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
+
+
+def _squared_errors(problem: Problem, part: np.ndarray, y: Array) -> np.ndarray:
+    """Squares of the errors in a part of the samples."""
     values = problem.measure.forward(y) if isinstance(problem.measure, Operator) else y
-    return float(np.sum(np.abs(to_numpy(values - problem.b)[part]) ** 2))
+    return np.abs(to_numpy(values - problem.b)[part]) ** 2
+
+
+def _better(errors: np.ndarray, than: np.ndarray) -> bool:
+    """Whether errors are lower by more than the standard error of the difference."""
+    gain = than - errors
+    return bool(np.sum(gain) > np.sqrt(gain.size) * np.std(gain))

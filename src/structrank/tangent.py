@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from ._array import to_numpy
@@ -9,6 +11,7 @@ from .lowrank import LowRank
 from .structures import Structure
 
 TOLERANCE = 1e-6  # of the eigenvalue one
+DIRECT = 400  # signals up to this size have all eigenvectors worked out
 MIN_STEPS, MAX_STEPS = 10, 300  # of subspace iteration
 
 
@@ -17,13 +20,14 @@ def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
 
     They are the eigenvectors to the eigenvalue one of `z -> C (P_T Q(z))`, where P_T keeps what
     lies in the columns or rows of X. It is a multiple eigenvalue, and mostly far above the
-    others: subspace iteration finds it, with more and more vectors until it has all.
+    others: for long signals subspace iteration finds it, with more and more vectors until it
+    has all.
 
     Parameters
     ----------
     structure : Structure
     X : LowRank
-        A matrix of the structure, NumPy factors.
+        A matrix of the structure.
 
     Returns
     -------
@@ -40,7 +44,9 @@ def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
     >>> tangent_basis(Hankel(7, window=4), LowRank(powers, powers)).shape
     (7, 2)
     """
-    U, V = (np.linalg.qr(to_numpy(F))[0] for F in (X.U, X.V))
+    U, V = (np.linalg.qr(to_numpy(F) * np.float64(1))[0] for F in (X.U, X.V))
+    structure = copy(structure)
+    structure.offset = None  # directions know only the linear part
     size = int(np.prod(structure.signal_shape))
     root = np.sqrt(structure.multiplicity.astype(float)).reshape(-1, 1)
 
@@ -53,6 +59,10 @@ def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
             images.append(structure.adjoint(left, V) + structure.adjoint(U, right))
         return np.stack(images, axis=-1).reshape(size, -1) / root
 
+    if size <= DIRECT:
+        values, vectors = np.linalg.eigh(projected(np.eye(size, dtype=U.dtype)))
+        return vectors[:, values > 1 - TOLERANCE] / root
+
     rng, count = np.random.default_rng(0), 2 * X.rank + 2
     while True:
         count = min(count, size)
@@ -63,7 +73,8 @@ def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
             residual = np.linalg.norm(image @ vectors - (Z @ vectors) * values, axis=0)
             inside = values > 1 - TOLERANCE
             undecided = (values > 0.5) & (residual > TOLERANCE)
-            Z = np.linalg.qr(image @ vectors)[0]
+            # The largest first: images near zero hold nothing but rounding errors.
+            Z, inside = np.linalg.qr((image @ vectors)[:, ::-1])[0], inside[::-1]
             if k >= MIN_STEPS and not np.any(undecided):
                 break
         if count == size or not np.all(inside):

@@ -1,0 +1,25 @@
+"""How results show themselves: rows of names and texts, in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Report:
+    """What has rows to show; a subclass defines `_rows`."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
+        return f"{type(self).__name__}\n{rows}"
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(text)}</td></tr>"
+            for name, text in self._rows()
+        )
+        title = f"structrank {type(self).__name__.lower()}"
+        return f"<table><caption>{title}</caption>{cells}</table>"
