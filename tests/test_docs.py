@@ -80,12 +80,30 @@ def test_example_of_make_run(tmp_path):
         (["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
         (["benchmarks.certified", "--largest", "100"], "SCS"),
+        (["benchmarks.accuracy", "--seeds", "1", "--case", "1-D"], "1 of 1   (goal: at least 1)"),
+        (
+            ["benchmarks.selection", "--seeds", "1", "--settings", "1", "--method", "noise"],
+            "most often the true rank: noise",
+        ),
     ],
 )
 def test_benchmarks_run(arguments, says):
     done = run_module("-m", *arguments)
     assert done.returncode == 0, done.stderr
     assert says in done.stdout
+
+
+def test_benchmark_draws_a_picture_and_keeps_an_old_one(tmp_path):
+    picture = tmp_path / "new" / "picture.png"
+    arguments = ["-m", "benchmarks.phase_transition", "--quick", "--draws", "1", "--out", picture]
+    done = run_module(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "with refit" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert list(picture.parent.iterdir()) == [picture]
+    picture.write_bytes(b"old")
+    assert "exists" in run_module(*arguments).stderr
+    assert picture.read_bytes() == b"old"
 
 
 PUBLIC = {

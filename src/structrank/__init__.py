@@ -9,7 +9,16 @@ from .problem import Problem
 from .refit import Refit, refit
 from .run import ConvergenceWarning, Result, Status, Stop
 from .selection import Selection, choose_rank, noise_mu, select_mu
-from .solvers import gcg, gcgls, homotopy, solve
+from .solvers import (
+    RobustResult,
+    gcg,
+    gcgls,
+    homotopy,
+    solve,
+    solve_robust,
+    solve_trusted,
+    solve_within,
+)
 from .state import History, State
 from .structures import (
     Circulant,
@@ -44,6 +53,7 @@ __all__ = [
     "Problem",
     "Refit",
     "Result",
+    "RobustResult",
     "Selection",
     "State",
     "Status",
@@ -64,6 +74,9 @@ __all__ = [
     "refit",
     "select_mu",
     "solve",
+    "solve_robust",
+    "solve_trusted",
+    "solve_within",
     "structure_matrix",
     "unvec",
     "vec",

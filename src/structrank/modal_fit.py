@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from ._array import is_complex, like, to_numpy
-from .modes import ModeErrors, Modes, exponentials
+from .modes import MAX_GROWTH, ModeErrors, Modes, exponentials
 from .problem import Problem
 from .spread import Spread
 
@@ -19,7 +19,6 @@ CHUNK = 2**21  # entries of the Jacobian in memory at once
 MAX_STEPS = 100  # of Levenberg and Marquardt
 COINCIDENT = 6.0  # two modes whose exponents differ by less over the signal nearly coincide
 SMALLEST_DECREASE = 1e-7  # of the misfit a step, relatively; then the fit ends
-STEEPEST = 50.0  # growth of a mode over the signal, as an exponent, unless it starts steeper
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,18 +236,17 @@ class ModalFit:
     def _descended(self, model: ModalModel) -> tuple[ModalModel, np.ndarray]:
         """Levenberg and Marquardt, with the triangle of Jacobian and residuals at the end."""
         triangle = self._triangle(model)
-        damping, steepest = 1e-3, max(STEEPEST, model.growth)
+        damping = 1e-3
         for _ in range(MAX_STEPS):
-            R, target = triangle[:-1, :-1], triangle[:-1, -1]
-            before = _square(triangle)
+            R, before = triangle[:-1, :-1], _square(triangle)
             scale = np.linalg.norm(R, axis=0)
             scale[scale == 0] = 1.0
+            U, s, Vh = np.linalg.svd(R / scale)
+            target = U.T @ triangle[:-1, -1]
             while True:
-                ridge = np.sqrt(damping) * np.eye(len(scale))
-                right = np.concatenate([target, np.zeros(len(scale))])
-                step = np.linalg.lstsq(np.vstack([R / scale, ridge]), right, rcond=None)[0]
+                step = Vh.T @ (s / (s**2 + damping) * target)
                 trial = model.moved(step / scale)
-                after = self._misfit(trial) if trial.growth <= steepest else np.inf
+                after = self._misfit(trial) if trial.growth <= MAX_GROWTH else np.inf
                 if after < before or damping > 1e8:
                     break
                 damping *= 10
@@ -290,9 +288,8 @@ class ModalFit:
         """The triangle of a QR decomposition of Jacobian and residuals side by side."""
         R = np.zeros((0, int(np.count_nonzero(model.free)) + 1))
         for residual, jacobian in self._chunks(model):
-            R = scipy.linalg.qr(
-                np.vstack([R, np.column_stack([jacobian, residual])]), mode="r", check_finite=False
-            )[0]
+            rows = np.vstack([R, np.column_stack([jacobian, residual])])
+            R = scipy.linalg.qr(rows, mode="r", check_finite=False)[0][: R.shape[1]]
         missing = R.shape[1] - R.shape[0]
         return np.vstack([R, np.zeros((missing, R.shape[1]))]) if missing > 0 else R
 

@@ -13,7 +13,7 @@ from .run import Result
 from .structures import Hankel, Structure
 from .structures.base import positive_int, positive_ints
 
-MAX_GROWTH = 300.0  # exp of twice this is in the range of double precision
+MAX_GROWTH = 340.0  # exp of twice this is in the range of double precision
 
 
 class NoModes(ValueError):

@@ -140,6 +140,12 @@ class Result(Report):
         """Number of iterations made."""
         return len(self.history) - 1
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it: see `structrank.plotting.plot_convergence`."""
+        from .plotting import plot_convergence
+
+        return plot_convergence(self, ax)
+
     def _rows(self) -> list[tuple[str, str]]:
         h = self.history
         return [

@@ -24,6 +24,8 @@ METHODS = ("noise", "holdout", "information")
 GAP = 1e-3  # certified, of the solutions looked at
 MAX_ITER = 50
 ROUNDS = 10  # of estimating the noise anew
+NORMAL_MEDIAN = 0.674489750196  # of the modulus of Gaussian noise
+LEAST_LEVEL = 0.05  # of the noise by the median, as a share of that by the root mean square
 SAME = 0.03  # two mu that differ by less, relatively, are the same
 FACTOR = 0.7  # from one mu of a path to the next
 DEEPEST = 1e-3  # last mu of a path over the first, at most
@@ -273,6 +275,22 @@ def _refitted(result: Result, rank: int, sigma: float | None, scale: float) -> R
     return fit
 
 
+def noise_level(fit: Refit) -> float:
+    """Standard deviation of the noise that a fit leaves, by root mean square or by median.
+
+    The smaller one: the median hardly sees what was not fitted if that is short, such as the first
+    samples of a decay.
+    """
+    residual = to_numpy(fit.problem.data - fit.problem.measure.forward(fit.y)).reshape(-1)
+    if isinstance(fit.problem.measure, Weighted):
+        residual = residual[to_numpy(fit.problem.measure.weights).reshape(-1) > 0]
+    scale = np.sqrt(np.log(2)) if np.iscomplexobj(residual) else NORMAL_MEDIAN
+    freedom = max(fit.samples - fit.parameters, 1) / fit.samples
+    level = float(np.median(np.abs(residual))) / (scale * np.sqrt(freedom))
+    sigma = fit.sigma or 0.0
+    return min(max(level, LEAST_LEVEL * sigma), sigma)
+
+
 class _Search:
     """What the ways to choose share: one problem, its solutions and refits."""
 
@@ -312,9 +330,8 @@ class _Search:
         for _ in range(ROUNDS):
             start = result = self.solve(mu, start)
             fit = choose_rank(result, sigma)
-            level = fit.sigma or 0.0
-            self.considered.append((mu, fit.rank, level))
-            needed = max(unit * level, floor)
+            self.considered.append((mu, fit.rank, noise_level(fit)))
+            needed = max(unit * noise_level(fit), floor)
             if sigma is not None or abs(needed / mu - 1) < SAME:
                 break
             mu = needed

@@ -14,7 +14,6 @@ from ..problem import Problem
 from ..structures import Hankel
 from ..structures.base import positive_int, positive_ints
 
-
 _MAX_DRAWS = 10_000  # of frequencies, until they are apart
 
 

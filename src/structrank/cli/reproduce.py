@@ -1,4 +1,4 @@
-"""The command line: `structrank`."""
+"""The command that runs the paper's experiments."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ from pathlib import Path
 
 import click
 
-from . import __version__
-
 EXPERIMENTS = ("ssr", "scs", "scalability")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
-def main() -> None:
-    """Structured low-rank recovery: Hankel, Toeplitz, Sylvester and other matrices."""
-
-
-@main.command()
+@click.command()
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
 @click.option("--quick", is_flag=True, help="Small sizes and few seeds: two minutes in all.")
 @click.option(
@@ -51,9 +43,9 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
       structrank reproduce all --quick
       structrank reproduce ssr --out results
     """  # noqa: D301
-    from . import reproduce as experiments
-    from .reproduce.figures import require_matplotlib
-    from .reproduce.output import check_new, new_folder
+    from .. import reproduce as experiments
+    from ..reproduce.figures import require_matplotlib
+    from ..reproduce.output import check_new, new_folder
 
     chosen = EXPERIMENTS if experiment == "all" else (experiment,)
     try:

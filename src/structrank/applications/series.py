@@ -1,0 +1,314 @@
+"""Time series: gaps filled, noise removed, and what comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from .._array import to_numpy
+from ..measure import Weighted
+from ..modes import Modes, NoModes
+from ..problem import Problem
+from ..refit import Refit, refit, refit_modes
+from ..selection import Selection, select_mu
+from ..structures import Hankel
+from ..structures.base import positive_int
+from .containers import unwrap
+from .recovery import Recovery, from_channels, hankel_problem, recover
+
+ORIGINS = 3  # of forecasts of what is known already, to choose the rank by
+FEWEST = 8  # samples to forecast from
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forecast:
+    """What comes next, and how sure that is.
+
+    Attributes
+    ----------
+    mean : array, Series, DataFrame or DataArray
+        The values forecast.
+    stderr : the same kind
+        Standard error of a future sample, noise included.
+    lower, upper : the same kind
+        Ends of the intervals that hold a future sample with probability `level`.
+    level : float
+    rank : int
+        Chosen by the errors of forecasts of what is known already.
+    modes : Modes
+        The (damped) sinusoids, exponentials and trends the series is the sum of.
+    past_error : float
+        Root mean square error of these forecasts.
+    refit : Refit
+        Of the series and what follows.
+    samples : array, Series, DataFrame or DataArray
+        What was given.
+    """
+
+    mean: Any
+    stderr: Any
+    lower: Any
+    upper: Any
+    level: float
+    rank: int
+    modes: Modes
+    past_error: float
+    refit: Refit
+    samples: Any
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it: see `structrank.plotting.plot_forecast`."""
+        from ..plotting import plot_forecast
+
+        return plot_forecast(self, ax)
+
+    def __repr__(self) -> str:
+        rows = [
+            ("steps", str(len(self.mean))),
+            ("rank", str(self.rank)),
+            ("past error", f"{self.past_error:.4g} (root mean square)"),
+            ("intervals", f"{self.level:.0%}"),
+        ]
+        return "Forecast\n" + "\n".join(f"  {name:<14}{text}" for name, text in rows)
+
+
+def denoise(samples: Any, **options: Any) -> Recovery:
+    """Remove the noise of a signal, and fill its gaps: `recover` by another name.
+
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+    **options
+        Of `recover`.
+
+    Returns
+    -------
+    Recovery
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import denoise
+    >>> truth = np.cos(0.3 * np.arange(100))
+    >>> noisy = truth + 0.2 * np.random.default_rng(0).standard_normal(100)
+    >>> error = abs(denoise(noisy).signal - truth)
+    >>> bool(error.max() < 0.15)
+    True
+    """
+    return recover(samples, **options)
+
+
+def impute(samples: Any, **options: Any) -> Recovery:
+    """Fill the gaps of a signal and leave what is seen as it is.
+
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+        NaN where missing.
+    **options
+        Of `recover`.
+
+    Returns
+    -------
+    Recovery
+        Its standard errors are zero where the signal is seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import impute
+    >>> series = np.cos(0.3 * np.arange(100))
+    >>> series[40:50] = np.nan
+    >>> filled = impute(series).signal
+    >>> bool(np.allclose(filled, np.cos(0.3 * np.arange(100)), atol=1e-5))
+    True
+    """
+    found = recover(samples, **options)
+    given = unwrap(samples)
+    values = to_numpy(given.values)
+    missing = np.isnan(values)
+    signal = np.where(missing, to_numpy(unwrap(found.signal).values), values)
+    stderr = np.where(missing, to_numpy(unwrap(found.stderr).values), 0.0)
+    return replace(found, signal=given.wrap(signal), stderr=given.wrap(stderr))
+
+
+def forecast(
+    samples: Any,
+    steps: int,
+    *,
+    level: float = 0.95,
+    rank: int | None = None,
+    window: int | None = None,
+    channels: int | None = None,
+    sigma: float | None = None,
+    undamped: bool = False,
+    seed: int = 0,
+    progress: bool = False,
+) -> Forecast:
+    """Continue a series: its trends, seasons and decays, with intervals.
+
+    The modes that fit the series are carried on. Their number is the one that would have
+    forecast the last parts of the series best, and the intervals are widened if
+    these forecasts were worse than the fit says.
+
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+        Along the first axis; NaN where missing. Columns of a DataFrame are channels.
+    steps : int
+        How many samples to forecast.
+    level : float
+        Probability that an interval holds the sample.
+    rank : int, optional
+        Number of modes, if known.
+    window : int, optional
+        Rows of the Hankel matrix. Default: half of the series.
+    channels : int, optional
+        The axis that holds channels, which share their modes: 1.
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+    undamped : bool
+        The modes are known to be undamped.
+    seed : int
+        Of the noise drawn to find mu.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Forecast
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import forecast
+    >>> t = np.arange(130)
+    >>> series = 10 + 0.1 * t + np.cos(2 * np.pi * t / 12)
+    >>> noisy = series + 0.1 * np.random.default_rng(0).standard_normal(130)
+    >>> ahead = forecast(noisy[:118], steps=12)
+    >>> bool(abs(ahead.mean - series[118:]).max() < 0.3)
+    True
+    """
+    steps = positive_int(steps, "steps")
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
+    given = unwrap(samples)
+    values = to_numpy(given.values)
+    if channels is None:
+        channels = given.channels
+    if values.ndim != (1 if channels is None else 2) or channels not in (None, 1):
+        raise ValueError(
+            f"the samples have shape {values.shape}, but a series, or with channels=1 a table of "
+            "series side by side, is expected"
+        )
+    if len(values) < FEWEST:
+        raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
+    options = _Options(window, channels, sigma, undamped, seed, progress)
+    known = None if rank is None else positive_int(rank, "rank")
+    past = _past(values, steps, known, options)
+    selection = options.select(values)
+    fit = options.carried_on(selection, past.rank, len(values) + steps)
+    spread = past.widening * np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
+    mean, stderr = (from_channels(part, channels)[len(values) :] for part in (fit.y, spread))
+    reach = norm.ppf((1 + level) / 2) * stderr
+    assert fit.modes is not None
+    ahead = [given.follow(part) for part in (mean, stderr, mean - reach, mean + reach)]
+    return Forecast(
+        ahead[0],
+        ahead[1],
+        ahead[2],
+        ahead[3],
+        level,
+        fit.rank,
+        fit.modes,
+        past.error,
+        fit,
+        samples,
+    )
+
+
+@dataclass(frozen=True)
+class _Options:
+    """How a series is turned into modes."""
+
+    window: int | None
+    channels: int | None
+    sigma: float | None
+    undamped: bool
+    seed: int
+    progress: bool
+
+    def select(self, values: np.ndarray) -> Selection:
+        """Choose mu and rank for a series."""
+        problem = hankel_problem(values, self.window, self.channels)
+        return select_mu(problem, sigma=self.sigma, seed=self.seed, progress=self.progress)
+
+    def carried_on(self, selection: Selection, rank: int, length: int) -> Refit:
+        """The refit of a rank, of a series that goes on, unseen, to a length."""
+        result = selection.result
+        fit = refit(result, rank, sigma=self.sigma, undamped=self.undamped)
+        b = to_numpy(result.problem.b)
+        more = np.full((length - len(b), *b.shape[1:]), np.nan)
+        values = np.concatenate([np.where(_seen(result.problem), b, np.nan), more])
+        seen = ~np.isnan(values)
+        window = (length + 1) // 2
+        block = None if self.channels is None else b.shape[1:]
+        structure = Hankel(length, window, block)
+        problem = Problem(structure, values, 1.0, Weighted(seen * 1.0))
+        assert fit.modes is not None  # a Hankel structure has modes
+        return refit_modes(problem, fit.modes, sigma=self.sigma, undamped=self.undamped)
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What forecasts of what is known already tell."""
+
+    rank: int
+    error: float  # root mean square
+    widening: float  # of the intervals, at least 1
+
+
+def _past(values: np.ndarray, steps: int, known: int | None, options: _Options) -> _Past:
+    """Forecast the last parts of a series from what comes before, with every rank."""
+    ahead = min(steps, len(values) // 4)
+    errors: dict[int, list[np.ndarray]] = {}
+    spreads: dict[int, list[np.ndarray]] = {}
+    for origin in range(1, ORIGINS + 1):
+        end = len(values) - origin * ahead
+        if origin > 1 and end < len(values) // 2:
+            break
+        selection = options.select(values[:end])
+        for rank in range(1, selection.rank + 1) if known is None else [known]:
+            try:
+                fit = options.carried_on(selection, rank, end + ahead)
+            except NoModes:
+                continue
+            y, stderr = (
+                from_channels(part, options.channels)[end:]
+                for part in (to_numpy(fit.y), to_numpy(fit.stderr))
+            )
+            difference = y - values[end : end + ahead]
+            seen = ~np.isnan(difference)
+            errors.setdefault(rank, []).append(np.abs(difference[seen]) ** 2)
+            spreads.setdefault(rank, []).append(stderr[seen] ** 2 + (fit.sigma or 0.0) ** 2)
+    if not errors:
+        raise ValueError(
+            "nothing but noise is found in the series, so there is nothing to carry on: take a "
+            "longer one, or pass rank"
+        )
+    most = max(len(parts) for parts in errors.values())
+    means = {
+        rank: float(np.mean(np.concatenate(parts)))
+        for rank, parts in errors.items()
+        if len(parts) == most and any(part.size for part in parts)
+    }
+    best = min(means, key=lambda rank: means[rank])
+    ratio = means[best] / max(float(np.mean(np.concatenate(spreads[best]))), 1e-300)
+    return _Past(best, float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0))))
+
+
+def _seen(problem: Problem) -> np.ndarray:
+    return to_numpy(problem.measure.weights) > 0

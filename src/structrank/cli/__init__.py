@@ -1,0 +1,49 @@
+"""The command line: `structrank`, one module a group of commands."""
+
+from __future__ import annotations
+
+import click
+
+from .. import __version__
+from .info import info
+from .reproduce import reproduce
+from .signals import denoise, forecast, frequencies, impute, recover
+from .systems import identify, realize
+
+EPILOG = """
+Files are CSV, TSV, TXT, NPY, NPZ, MAT, HDF5, Zarr or NMRPipe, as their extension says.
+
+\b
+Completion of commands, options and files by the Tab key:
+  bash  eval "$(_STRUCTRANK_COMPLETE=bash_source structrank)"
+  zsh   eval "$(_STRUCTRANK_COMPLETE=zsh_source structrank)"
+  fish  _STRUCTRANK_COMPLETE=fish_source structrank | source
+Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it.
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+@click.version_option(__version__)
+def main() -> None:
+    """Structured low-rank recovery: Hankel, Toeplitz, Sylvester and other matrices.
+
+    \b
+    Examples:
+      structrank recover signal.csv --out clean.csv --report page.html
+      structrank forecast sales.csv --steps 12 --plot sales.png
+      structrank frequencies fid.npy > modes.csv
+    """  # noqa: D301
+
+
+for command in (
+    recover,
+    impute,
+    denoise,
+    forecast,
+    frequencies,
+    realize,
+    identify,
+    info,
+    reproduce,
+):
+    main.add_command(command)

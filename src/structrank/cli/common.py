@@ -1,0 +1,263 @@
+"""What the commands share: options, reading, checks before any work, errors in one line."""
+
+from __future__ import annotations
+
+import csv
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..files import FileError, Table, check_writable, read
+from ..files.formats import TEXT
+
+Command = Callable[..., None]
+FILE = click.Path(path_type=Path)
+ERRORS = (ValueError, TypeError, ImportError, OSError, ArithmeticError, MemoryError)
+SIGNIFICANT = 6  # digits in a terminal; in a pipe there are all
+
+
+class _Columns(click.ParamType):
+    """Names or numbers, separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
+        if isinstance(value, list):
+            return value
+        names = [name.strip() for name in value.split(",")]
+        if not all(names):
+            self.fail(f"{value!r} is no list of columns such as wind,rain or 2,3.", param, ctx)
+        return names
+
+
+class _Window(click.ParamType):
+    """One whole number, or one for each axis."""
+
+    name = "rows"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | tuple[int, ...]:
+        try:
+            sizes = tuple(int(size) for size in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is no whole number, or several such as 20,30.", param, ctx)
+        return sizes[0] if len(sizes) == 1 else sizes
+
+
+class _Axis(click.ParamType):
+    """The number of an axis, or none."""
+
+    name = "axis"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if value == "none":
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is no number of an axis, nor none.", param, ctx)
+
+
+COLUMNS = _Columns()
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Several options as one decorator, shown in help in their order."""
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+input_options = combined(
+    click.argument("file", type=FILE),
+    click.option(
+        "--columns",
+        type=COLUMNS,
+        help="Columns by name, or by number from 1, with commas. Default: all of numbers.",
+    ),
+    click.option("--variable", metavar="NAME", help="Which array of a file of several."),
+    click.option(
+        "--index",
+        metavar="COLUMN",
+        help="Column of times or labels of a text file, or none. Default: a first column "
+        "without numbers.",
+    ),
+)
+window_option = click.option(
+    "--window",
+    type=_Window(),
+    help="Rows of the Hankel matrix, for several axes with commas. Default: half of each axis.",
+)
+channels_option = click.option(
+    "--channels",
+    type=_Axis(),
+    help="Axis that holds channels, from 0, or none. Default: the columns of text files.",
+)
+rank_option = click.option("--rank", type=click.IntRange(min=1), help="Number of modes, if known.")
+model_options = combined(
+    window_option,
+    channels_option,
+    rank_option,
+    click.option("--sigma", type=POSITIVE, help="Standard deviation of the noise, if known."),
+    click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
+)
+force_option = click.option("--force", is_flag=True, help="Replace files that are there.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
+plot_option = click.option("--plot", type=FILE, help="Draw to a .png, .svg or .pdf file.")
+report_option = click.option("--report", type=FILE, help="Write a page to an .html file.")
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """What goes wrong ends the command with one line; what is doubtful is said in one each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = _warn
+        try:
+            yield
+        except ERRORS as error:
+            raise click.ClickException(_one_line(error)) from None
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if not issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
+        click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def shows_progress(quiet: bool) -> bool:
+    """Whether a progress bar is of use: not in a pipe."""
+    return not quiet and sys.stderr.isatty()
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was read: the table to write back, and the signal in it."""
+
+    table: Table
+    samples: Any
+    channels: int | None
+
+
+def read_signal(
+    file: Path,
+    columns: list[str] | None,
+    variable: str | None,
+    index: str | None,
+    channels: int | str | None = None,
+) -> Given:
+    """Read a signal; as a Series or DataFrame if it has an index and pandas is installed."""
+    table = read(
+        file, columns=columns, variable=variable, index=False if index == "none" else index
+    )
+    text, side_by_side = table.format == "text", table.values.ndim == 2
+    if channels is None and text and side_by_side:
+        channels = 1
+    axis = channels if isinstance(channels, int) else None
+    return Given(table, _framed(table, axis), axis)
+
+
+def _framed(table: Table, channels: int | None) -> Any:
+    """The values with their index, which has to be regular."""
+    if table.index is None and table.names is None:
+        return table.values
+    try:
+        import pandas as pd
+    except ImportError:
+        return table.values
+    from ..applications.containers import check_regular
+
+    index = None if table.index is None else _pandas_index(table)
+    if index is not None:
+        check_regular(index)
+    if table.values.ndim == 1:
+        name = None if table.names is None else table.names[0]
+        return pd.Series(table.values, index, name=name)
+    if channels == 1:
+        return pd.DataFrame(table.values, index, columns=table.names)
+    return table.values
+
+
+def _pandas_index(table: Table) -> Any:
+    """The index of a table for pandas: numbers, times in ISO 8601, or else labels."""
+    import pandas as pd
+
+    for kind in (pd.to_numeric, partial(pd.to_datetime, format="ISO8601")):
+        try:
+            return pd.Index(kind(table.index), name=table.index_name)
+        except ValueError:
+            continue
+    return pd.Index(table.index, name=table.index_name)
+
+
+def check_outputs(
+    *tables: Path | None, plot: Path | None = None, report: Path | None = None, force: bool
+) -> None:
+    """An error, before any work, unless all these files can be written."""
+    files = [path.resolve() for path in (*tables, plot, report) if path is not None]
+    if len(set(files)) < len(files):
+        raise FileError("two outputs go to the same file: choose different names")
+    for path in tables:
+        if path is not None:
+            check_writable(path, force=force)
+    if plot is not None:
+        from ..plotting import check_picture
+
+        check_picture(plot, force=force)
+    if report is not None:
+        from ..report import check_report
+
+        check_report(report, force=force)
+
+
+def check_holds(path: Path | None, values: np.ndarray) -> None:
+    """An error, before any work, if a text file cannot hold values of so many axes."""
+    if path is not None and path.suffix.lower() in TEXT and values.ndim > 2:
+        raise FileError(
+            f"{path}: text holds at most two dimensions, but the values have shape {values.shape}: "
+            "choose .npy"
+        )
+
+
+def tell(text: str, quiet: bool) -> None:
+    """Print, unless asked not to."""
+    if not quiet:
+        click.echo(text)
+
+
+def written(quiet: bool, *paths: Path | None) -> None:
+    """Say which files were written."""
+    for path in paths:
+        if path is not None:
+            tell(f"written to {path}", quiet)
+
+
+def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table on stdout: aligned in a terminal, CSV in full precision in a pipe."""
+    if not sys.stdout.isatty():
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_exact(value) for value in row] for row in rows)
+        return
+    cells = [list(names), *([_short(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        line = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(line))
+
+
+def _exact(value: Any) -> str:
+    return value if isinstance(value, str) else str(np.asarray(value).item()).strip("()")
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.{SIGNIFICANT}g}"

@@ -1,0 +1,201 @@
+"""Commands for systems: realize from outputs, identify from inputs and outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from .._new_file import check_new_file, new_file
+from ..files import read
+from . import common
+from .common import COLUMNS, FILE, POSITIVE
+
+if TYPE_CHECKING:
+    from ..applications import StateSpaceModel
+
+MATRICES = (".npz", ".mat")
+LAGS, ROWS = 20, 10  # of the covariances that are used, and block rows of their matrix
+HALVINGS = 20  # of mu, to reach an order that was asked for
+
+matrices_option = click.option(
+    "--out", type=FILE, help="Write the matrices to an .npz or .mat file."
+)
+
+
+@click.command()
+@common.input_options
+@matrices_option
+@common.plot_option
+@click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
+@click.option(
+    "--lags",
+    type=click.IntRange(min=2),
+    default=LAGS,
+    show_default=True,
+    help="Lags of the covariances that are used.",
+)
+@click.option("--mu", type=POSITIVE, help="Price of the nuclear norm. Default: from the noise.")
+@common.force_option
+@common.quiet_option
+def realize(
+    file: Path,
+    columns: list[str] | None,
+    variable: str | None,
+    index: str | None,
+    out: Path | None,
+    plot: Path | None,
+    order: int | None,
+    lags: int,
+    mu: float | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Find the system whose outputs are in FILE.
+
+    It is a stochastic system, driven by noise, and the outputs are the columns. Means are taken
+    off. The block-Hankel matrix of the covariances is to have low rank, at a price at which
+    sampling noise alone gives nothing; its rank is the order. Thousands of rows without gaps are
+    needed. Order and poles are printed. The matrices are those of s' = D s + E u, z = F s + u,
+    cov(u) = G.
+
+    \b
+    Examples:
+      structrank realize outputs.csv
+      structrank realize outputs.csv --order 4 --out model.npz --plot poles.png
+    """  # noqa: D301
+    with common.one_line_errors():
+        _check(out, plot, force)
+        given = common.read_signal(file, columns, variable, index)
+        outputs = given.table.values
+        outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+        if np.any(np.isnan(outputs)):
+            raise ValueError(
+                f"{np.count_nonzero(np.isnan(outputs))} outputs are missing, but a record without "
+                "gaps is expected: fill them first, with structrank impute"
+            )
+        if np.any(np.ptp(outputs, axis=0) == 0):
+            raise ValueError("an output is constant, but outputs that vary are expected")
+        model = _realized(outputs - np.mean(outputs, axis=0), order, lags, mu)
+        _finish(model, "DEFG", out, plot, force, quiet)
+
+
+def _realized(
+    outputs: np.ndarray, order: int | None, lags: int, mu: float | None
+) -> StateSpaceModel:
+    """The system of the outputs; without an order of the largest that is stable."""
+    from .. import Stop, gcgls
+    from ..applications import empirical_covariances, realization_problem, sampling_noise_mu
+    from ..applications import realize as realized
+    from ..reproduce.output import uninterrupted
+
+    rows = min(ROWS, lags)
+    covariances = empirical_covariances(outputs, lags)
+    price = sampling_noise_mu(outputs, rows, lags) if mu is None else mu
+    stop = Stop(xtol=None, rtol=None, gap=1e-3)
+    for _ in range(HALVINGS):
+        problem = realization_problem(covariances, rows, lags, price)
+        result = uninterrupted(gcgls(problem, lam=1.0, stop=stop))
+        found = int(np.count_nonzero(result.X.singular_values() > 0.01 * price))
+        if order is None or found >= order:
+            break
+        price /= 2
+    if not found:
+        raise ValueError(
+            "nothing stands out of the sampling noise of these outputs: take more samples, or "
+            "pass --order or a smaller --mu"
+        )
+    recovered = np.concatenate([covariances[:1], result.y])
+    orders = range(found, 0, -1) if order is None else [order]
+    for tried in orders:
+        try:
+            return realized(recovered, tried, noise_floor="auto")
+        except ValueError as error:
+            refused = error
+    raise refused
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option("--inputs", type=COLUMNS, required=True, help="Columns of the inputs.")
+@click.option("--outputs", type=COLUMNS, required=True, help="Columns of the outputs.")
+@click.option("--variable", metavar="NAME", help="Which array of a file of several.")
+@matrices_option
+@common.plot_option
+@click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
+@common.force_option
+@common.quiet_option
+def identify(
+    file: Path,
+    inputs: list[str],
+    outputs: list[str],
+    variable: str | None,
+    out: Path | None,
+    plot: Path | None,
+    order: int | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Find the system between columns of FILE.
+
+    It turns those of inputs into those of outputs. Empty cells and NaN, in either, are missing.
+    Order and poles are printed. The matrices are those of x' = A x + B v, y = C x + D v +
+    output_offset, v = u - input_offset.
+
+    \b
+    Examples:
+      structrank identify record.csv --inputs valve --outputs flow,level
+      structrank identify record.mat --inputs 1,2 --outputs 3 --order 4 --out model.mat
+    """  # noqa: D301
+    from ..applications import identify as identified
+
+    with common.one_line_errors():
+        _check(out, plot, force)
+        u, y = (read(file, columns=names, variable=variable).values for names in (inputs, outputs))
+        model = identified(u, y, order)
+        names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
+        _finish(model, names, out, plot, force, quiet)
+
+
+def _check(out: Path | None, plot: Path | None, force: bool) -> None:
+    common.check_outputs(plot=plot, force=force)
+    if out is not None:
+        check_new_file(out, MATRICES, force=force)
+
+
+def _finish(
+    model: Any,
+    names: str | tuple[str, ...],
+    out: Path | None,
+    plot: Path | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Write and print what was found."""
+    if out is not None:
+        _write_matrices(out, {name: getattr(model, name) for name in names}, force)
+    if plot is not None:
+        from ..plotting import plot_poles, save_picture
+
+        save_picture(plot, plot_poles, model, force=force)
+    poles = ", ".join(_pole(pole) for pole in model.poles)
+    common.tell(f"order     {model.order}\npoles     {poles}", quiet)
+    common.written(quiet, out, plot)
+
+
+def _pole(pole: complex) -> str:
+    if pole.imag == 0:
+        return f"{pole.real:.5g}"
+    return f"{pole.real:.5g}{pole.imag:+.5g}j"
+
+
+def _write_matrices(path: Path, matrices: dict[str, np.ndarray], force: bool) -> None:
+    from scipy.io import savemat
+
+    with new_file(path, MATRICES, force=force) as partial:
+        if path.suffix.lower() == ".npz":
+            np.savez(partial, **matrices)  # type: ignore[arg-type]
+        else:
+            savemat(partial, matrices, oned_as="column")

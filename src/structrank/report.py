@@ -1,0 +1,434 @@
+"""One page that shows what was found: pictures, settings, certificate, modes, how to cite."""
+
+from __future__ import annotations
+
+import platform
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from importlib import metadata
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import __version__, plotting
+from ._array import to_numpy
+from ._new_file import check_new_file, new_file
+from .applications.containers import unwrap
+from .applications.frequencies import modes_table
+from .reproduce.figures import _figure as new_figure
+from .reproduce.figures import require_matplotlib
+
+if TYPE_CHECKING:
+    from .applications import Forecast, Recovery
+    from .modes import Modes
+    from .run import Result
+
+PAGES = (".html", ".htm")
+STDERR = "_stderr"  # end of the names of columns with standard errors
+MIDNIGHT = " 00:00:00"
+MOST_ROWS = 60  # of a table
+MOST_POINTS = 20_000  # of a picture drawn with lines; more make a picture of dots
+WIDE = 8  # inches, from which on a picture scrolls on a phone
+PACKAGES = ("numpy", "scipy", "matplotlib")
+PAPER = (
+    "A. W. Yu, W. Ma, Y. Yu, J. G. Carbonell and S. Sra. Efficient Structured Matrix Rank "
+    "Minimization. Advances in Neural Information Processing Systems 27 (NIPS 2014)."
+)
+STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 54rem; padding: 1.5rem 1rem 3rem; color: #1b1b1b;
+  background: #fff; font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
+h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
+p { margin: .6rem 0; }
+figure { margin: 1.2rem 0; }
+figure img { display: block; width: 100%; height: auto; margin: 0 auto; }
+.wide img { min-width: 40rem; }
+figcaption { color: #444; font-size: .92rem; }
+.pair { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
+.scroll { overflow-x: auto; }
+.scroll:focus-visible { outline: 2px solid #0072b2; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .9rem .3rem 0; text-align: right; white-space: nowrap;
+  border-bottom: 1px solid #e3e3e3; }
+thead th { border-bottom: 2px solid #888; }
+table.about th { text-align: left; font-weight: 600; vertical-align: top; }
+table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+code, pre { font-size: .9rem; }
+pre { overflow-x: auto; background: #f4f4f4; padding: .7rem; }
+@media print { body { max-width: none; } figure, table { break-inside: avoid; } }
+""".strip()
+
+
+def check_report(path: str | PathLike[str], *, force: bool = False) -> None:
+    """An error unless `write_report` can begin: to be asked before long work.
+
+    Parameters
+    ----------
+    path : str or path
+    force : bool
+        Whether a file that is there may be replaced.
+
+    Examples
+    --------
+    >>> from structrank.report import check_report
+    >>> check_report("page.pdf")
+    Traceback (most recent call last):
+    structrank.files.table.FileError: page.pdf has an unknown extension: known are .html, .htm
+    """
+    require_matplotlib()
+    check_new_file(Path(path), PAGES, force=force)
+
+
+def write_report(
+    path: str | PathLike[str], found: Recovery | Forecast, *, force: bool = False
+) -> None:
+    """Write one HTML page about a recovery or a forecast.
+
+    It holds the pictures, the settings, the certificate and what it means, the modes with their
+    standard errors, how to cite, and the versions. Everything is in the one file: nothing is
+    loaded from elsewhere, and no script runs.
+
+    Parameters
+    ----------
+    path : str or path
+        Ends in .html or .htm. It is written whole or not at all.
+    found : Recovery or Forecast
+    force : bool
+        Replace a file that is there.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written, or is there already.
+    ImportError
+        matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from structrank.applications import recover
+    >>> from structrank.report import write_report
+    >>> found = recover(np.cos(0.3 * np.arange(60)), rank=2, mu=0.1, kind="refit")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "page.html"
+    ...     write_report(path, found)
+    ...     "<h2>Modes</h2>" in path.read_text()
+    True
+    """
+    from .applications import Forecast, Recovery
+
+    check_report(path, force=force)
+    if isinstance(found, Recovery):
+        title, parts = "Recovered signal", _recovery(found)
+    elif isinstance(found, Forecast):
+        title, parts = "Forecast", _forecast(found)
+    else:
+        raise TypeError(f"found is {type(found).__name__}, but a Recovery or Forecast is expected")
+    page = _page(title, [*parts, *_citation(), *_versions()])
+    with new_file(Path(path), PAGES, force=force) as partial:
+        partial.write_text(page, encoding="utf-8")
+
+
+def _recovery(found: Recovery) -> Iterable[str]:
+    result, shape = found.result, np.shape(found.signal)
+    missing = int(np.count_nonzero(np.isnan(to_numpy(unwrap(found.samples).values))))
+    size = int(np.prod(shape))
+    model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
+    yield _text(
+        f"{size} values, of which {size - missing} were seen and {missing} were missing. The "
+        f"signal was taken to be {model}: {found.rank} of them."
+    )
+    yield _picture(
+        plotting.plot_signal,
+        found,
+        f"The recovered signal of shape {_times(shape)} over its samples",
+        "What was seen and what was recovered. Shaded or coloured: how sure that is "
+        "(95% bands, or standard errors).",
+        size,
+    )
+    yield "<h2>Settings</h2>"
+    yield _about(_settings(found))
+    yield "<h2>Certificate</h2>"
+    yield _text(_certificate(result))
+    if found.kind == "refit":
+        yield _text(
+            "The signal shown is the fit of the modes found there, without the shrinkage of the "
+            "nuclear norm. The certificate is that of the convex solution, not of this fit."
+        )
+    pictures = [
+        _picture(
+            plotting.plot_convergence,
+            result,
+            f"Objective and certified gap over {result.iterations} iterations",
+            "The objective, and the certified gap, by iteration.",
+        )
+    ]
+    if result.rank:
+        pictures.append(
+            _picture(
+                plotting.plot_singular_values,
+                result,
+                f"The {result.rank} singular values of the recovered matrix",
+                "Singular values of the convex solution.",
+            )
+        )
+    yield f'<div class="pair">{"".join(pictures)}</div>'
+    if found.modes is not None:
+        yield from _modes(found.modes)
+
+
+def _forecast(found: Forecast) -> Iterable[str]:
+    steps, before = len(found.mean), len(found.samples)
+    yield _text(
+        f"{steps} steps after {before} samples. The series was taken to be a sum of a few "
+        "(damped) sinusoids, exponentials and slow trends, which are carried on."
+    )
+    yield _picture(
+        plotting.plot_forecast,
+        found,
+        f"The last samples, and a forecast of {steps} steps with its intervals",
+        f"The samples, their fit, and what comes next. A future sample lies in the shaded "
+        f"interval with probability {found.level:.0%}.",
+        before + steps,
+    )
+    yield "<h2>Values</h2>"
+    yield _values(found)
+    yield "<h2>Settings</h2>"
+    sigma = found.refit.sigma
+    yield _about(
+        [
+            ("steps", str(steps)),
+            ("rank", f"{found.rank}, the number of modes"),
+            ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation)"),
+            ("fitted", f"{found.refit.parameters} parameters to {found.refit.samples} numbers"),
+            ("intervals", f"{found.level:.0%}"),
+        ]
+    )
+    yield "<h2>How far to trust it</h2>"
+    yield _text(
+        "The last parts of the series were forecast from what comes before them. The root mean "
+        f"square error of these forecasts is {found.past_error:.4g}. Intervals are widened where "
+        "these errors were larger than the fit tells. There is no certificate for a "
+        "forecast: it holds as long as the series goes on as it did."
+    )
+    yield from _modes(found.modes)
+
+
+def _settings(found: Recovery) -> list[tuple[str, str]]:
+    problem = found.result.problem
+    structure = problem.structure
+    chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
+    noise = "unknown" if found.sigma is None else f"{found.sigma:.4g} (standard deviation)"
+    estimate = {"refit": "fit of the modes", "convex": "convex solution"}[found.kind]
+    return [
+        ("signal", _times(np.shape(found.signal))),
+        ("structure", repr(structure)),
+        ("matrix", f"{_times(structure.shape)}, never formed"),
+        ("estimate", estimate),
+        ("rank", str(found.rank)),
+        ("mu", f"{problem.mu:.4g}, {chosen}"),
+        ("noise", noise),
+        ("solver", f"{found.result.iterations} iterations: {found.result.status.value}"),
+    ]
+
+
+def _certificate(result: Result) -> str:
+    return (
+        f"The objective of the convex solution is {result.objective:.6g}, and its certified gap "
+        f"is {result.gap:.2g}: no other solution of the convex problem has an objective that is "
+        f"smaller by more than {100 * result.gap:.2g}%. This says how well the problem was "
+        "solved, not whether the signal is of this kind."
+    )
+
+
+def _modes(modes: Modes) -> Iterable[str]:
+    yield "<h2>Modes</h2>"
+    if not len(modes):
+        yield _text("There are none: nothing stands out of the noise.")
+        return
+    pictures = _picture(
+        plotting.plot_modes,
+        modes,
+        f"The frequencies and amplitudes of {len(modes)} modes",
+        "Amplitudes by frequency, with standard errors."
+        if modes.frequencies.shape[1] == 1
+        else "Frequencies along the axes; areas are amplitudes.",
+    ) + _picture(
+        plotting.plot_poles,
+        modes,
+        f"The poles of {len(modes)} modes in the complex plane, with the unit circle",
+        "Poles. Inside the circle a mode decays, outside it grows.",
+    )
+    yield f'<div class="pair">{pictures}</div>'
+    columns = modes_table(modes)
+    unknown = np.full(len(modes), np.nan)
+    head = [name for name in columns if not name.endswith(STDERR)]
+    pairs = [zip(columns[name], columns.get(name + STDERR, unknown), strict=True) for name in head]
+    rows = list(zip(*([number_and_error(*both) for both in pair] for pair in pairs), strict=True))
+    caption = (
+        "Value ± standard error. Frequencies are in cycles a sample, dampings in 1 / sample, "
+        "phases in radians. The modes of a real signal come in pairs of opposite frequency."
+    )
+    names = [name.replace("_", " ") for name in head]
+    yield _table(names, rows[:MOST_ROWS], caption + _more(len(rows)))
+
+
+def number_and_error(value: float, error: float) -> str:
+    """A number with as many digits as its standard error, of two digits, allows."""
+    if not np.isfinite(error) or error == 0:
+        return f"{value:.5g}"
+    digits = int(np.ceil(-np.log10(error))) + 1
+    if not 0 <= digits <= 9:
+        return f"{value:.6g} ± {error:.2g}"
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def _values(found: Forecast) -> str:
+    """The table of values forecast, with their intervals."""
+    mean, lower, upper = (
+        to_numpy(unwrap(part).values) for part in (found.mean, found.lower, found.upper)
+    )
+    index = getattr(found.mean, "index", None)
+    labels = [str(i + 1) for i in range(len(mean))] if index is None else index_labels(index)
+    columns = [str(name) for name in getattr(found.mean, "columns", [])]
+    numbered = [f"channel {c + 1}" for c in range(mean.shape[1])] if mean.ndim == 2 else [""]
+    names = columns or numbered
+    head = ["step" if index is None else str(index.name or "index")]
+    for name in names:
+        head += [f"{name} {what}".strip() for what in ("forecast", "from", "to")]
+    triples = np.stack([part.reshape(len(mean), -1) for part in (mean, lower, upper)], axis=2)
+    rows = [
+        [label, *(f"{value:#.5g}" for value in row.flat)]
+        for label, row in zip(labels, triples, strict=True)
+    ][:MOST_ROWS]
+    return _table(head, rows, f"Forecast and {found.level:.0%} intervals.{_more(len(labels))}")
+
+
+def index_labels(index: Iterable[Any]) -> list[str]:
+    """The entries of an index of pandas as text: dates without the hours of midnight."""
+    labels = [str(entry) for entry in index]
+    if all(label.endswith(MIDNIGHT) for label in labels):
+        return [label.removesuffix(MIDNIGHT) for label in labels]
+    return labels
+
+
+def _citation() -> Iterable[str]:
+    yield "<h2>How to cite</h2>"
+    yield _text(f"The method: {PAPER}")
+    yield _text(f"The package: structrank, version {__version__}. Licence: BSD-3-Clause.")
+
+
+def _versions() -> Iterable[str]:
+    yield "<h2>Versions</h2>"
+    yield _about(
+        [
+            ("structrank", __version__),
+            ("Python", platform.python_version()),
+            *((name, metadata.version(name)) for name in PACKAGES),
+        ]
+    )
+
+
+# -- HTML -------------------------------------------------------------------------------
+
+
+def _page(title: str, parts: Iterable[str]) -> str:
+    body = "\n".join(parts)
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)} - structrank</title>
+<style>
+{STYLE}
+</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def _text(text: str) -> str:
+    return f"<p>{escape(text)}</p>"
+
+
+def _about(rows: Sequence[tuple[str, str]]) -> str:
+    cells = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
+        for name, text in rows
+    )
+    return f'<table class="about"><tbody>{cells}</tbody></table>'
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    table = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    # A part that scrolls has to be within reach of the keyboard.
+    return (
+        f'<p id="{_name(caption)}">{escape(caption)}</p><div class="scroll" tabindex="0" '
+        f'role="region" aria-labelledby="{_name(caption)}"><table>{table}</table></div>'
+    )
+
+
+def _name(caption: str) -> str:
+    return "about-" + "".join(letter for letter in caption.lower()[:12] if letter.isalpha())
+
+
+def _picture(
+    plot: Callable[..., Any], what: Any, alternative: str, caption: str, points: int = 0
+) -> str:
+    """A picture inside the page: lines that stay sharp, or dots where there are very many.
+
+    Of the pictures without points two stand side by side.
+    """
+    import matplotlib
+
+    figure, file = new_figure(), BytesIO()
+    with matplotlib.rc_context({"font.size": 11, "svg.hashsalt": "structrank"}):
+        plot(what, figure)
+        if not points:
+            figure.set_size_inches(4.6, 4.2)
+        if points > MOST_POINTS:
+            figure.savefig(file, format="png", dpi=200)
+            kind = "png"
+        else:
+            nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+            figure.savefig(file, format="svg", metadata=nothing)
+            kind = "svg+xml"
+    inches = figure.get_figwidth()
+    size = f"max-width: {115 * inches:.0f}px"
+    data = b64encode(file.getvalue()).decode()
+    image = (
+        f'<img alt="{escape(alternative)}" style="{size}" src="data:image/{kind};base64,{data}">'
+    )
+    if inches > WIDE:
+        image = (
+            f'<div class="scroll wide" tabindex="0" role="region" '
+            f'aria-label="{escape(alternative)}">{image}</div>'
+        )
+    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def _times(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
+
+
+def _more(count: int) -> str:
+    return f" The first {MOST_ROWS} of {count} are shown." if count > MOST_ROWS else ""
