@@ -49,17 +49,20 @@ def ours(problem: Problem) -> tuple[float, float, str]:
 
 
 def conic(problem: Problem) -> tuple[float, float, str]:
-    """SCS, without the time CVXPY takes to set it up."""
+    """CVXPY with SCS, and how long SCS itself takes of that."""
     index, seen = problem.structure.index(), problem.measure.weights > 0
     y = cp.Variable(seen.size)
     matrix = cp.reshape(y[index.reshape(-1)], index.shape, order="C")
     loss = cp.sum_squares(y[seen] - problem.b[seen]) / 2
     program = cp.Problem(cp.Minimize(loss + problem.mu * cp.normNuc(matrix)))
+    began = time.perf_counter()
     program.solve(solver=cp.SCS, eps_abs=GAP, eps_rel=GAP, max_iters=100_000)
+    seconds = time.perf_counter() - began
     residual = problem.measure.forward(y.value) - problem.data
     nuclear_norm = np.linalg.norm(problem.structure.to_dense(y.value), "nuc")
     value = residual @ residual / 2 + problem.mu * nuclear_norm
-    return program.solver_stats.solve_time, value, f"{program.solver_stats.num_iters} steps"
+    stats = program.solver_stats
+    return seconds, value, f"{stats.num_iters} steps, {stats.solve_time:.2f} s of it in SCS itself"
 
 
 def dense(problem: Problem) -> tuple[float, float, str]:

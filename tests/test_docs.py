@@ -24,10 +24,10 @@ def blocks(path, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text(), re.DOTALL)
 
 
-def printed_by(code):
+def printed_by(code, names=None):
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(code, {})
+        exec(code, {} if names is None else names)
     return out.getvalue()
 
 
@@ -48,6 +48,17 @@ def test_own_structure_page():
         *("True", "True"),
         "True",
     ]
+
+
+def test_no_knobs_page():
+    """Every block prints what stands below it; later ones go on from earlier ones."""
+    page = (ROOT / "docs/no_knobs.md").read_text()
+    names, out = {}, ""
+    for language, text in re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL):
+        if language == "text":
+            assert out == text
+        else:
+            out = printed_by(text, names)
 
 
 def test_links_between_pages_resolve():

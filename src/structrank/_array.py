@@ -120,7 +120,7 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
     `mirrored` turns the sign of the exponent: the transform of the signal run backwards. The
     order of the frequencies depends on the lengths alone: spectra can be multiplied.
     """
-    options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
+    options: dict[str, Any] = {}
     module = array_namespace(x).fft
     if is_numpy_array(x):
         own = _own_transforms(x, lengths, axes, real=not is_complex(x))
@@ -130,11 +130,11 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
         if is_complex(x):  # pad here, so that the transform can be made in place
             x, options["overwrite_x"] = _zero_padded(x, lengths, axes), True
     if not is_complex(x):
-        spectrum = module.rfftn(x, **options)
+        spectrum = _transform(module, "rfft", x, lengths, axes)
         return conj(spectrum) if mirrored else spectrum
     if mirrored:
-        return module.ifftn(x, norm="forward", **options)
-    return module.fftn(x, **options)
+        return _transform(module, "ifft", x, lengths, axes, norm="forward", **options)
+    return _transform(module, "fft", x, lengths, axes, **options)
 
 
 def ifft(
@@ -145,7 +145,7 @@ def ifft(
     The result is real when the last of `axes` holds half a spectrum, so lengths there
     have to be 3 or more: below that a half and a whole spectrum have the same size.
     """
-    options: dict[str, Any] = {"s": tuple(lengths), "axes": tuple(axes)}
+    options: dict[str, Any] = {}
     module = array_namespace(spectrum).fft
     real = spectrum.shape[axes[-1]] != lengths[-1]
     if is_numpy_array(spectrum):
@@ -155,10 +155,20 @@ def ifft(
             return own.ifft_of_product(one, spectrum, lengths[0], lengths[0], mirrored=mirrored)
         module, options["overwrite_x"] = scipy.fft, True
     if real:
-        return module.irfftn(conj(spectrum) if mirrored else spectrum, **options)
+        spectrum = conj(spectrum) if mirrored else spectrum
+        return _transform(module, "irfft", spectrum, lengths, axes, **options)
     if mirrored:
-        return module.fftn(spectrum, norm="forward", **options)
-    return module.ifftn(spectrum, **options)
+        return _transform(module, "fft", spectrum, lengths, axes, norm="forward", **options)
+    return _transform(module, "ifft", spectrum, lengths, axes, **options)
+
+
+def _transform(
+    module: Any, name: str, x: Array, lengths: Sequence[int], axes: Sequence[int], **options: Any
+) -> Array:
+    """A transform of a library; those over one axis have less to look at first."""
+    if len(axes) == 1:
+        return getattr(module, name)(x, n=lengths[0], axis=axes[0], **options)
+    return getattr(module, name + "n")(x, s=tuple(lengths), axes=tuple(axes), **options)
 
 
 def ifft_of_product(

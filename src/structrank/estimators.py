@@ -10,14 +10,16 @@ estimators: split with `sklearn.model_selection.TimeSeriesSplit`.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from .applications.containers import check_regular
+from .applications.frequencies import frequencies
 from .applications.recovery import recover
-from .applications.series import FEWEST, forecast
-from .modes import NoModes
+from .applications.series import FEWEST, Forecast, forecast
+from .modes import Modes, NoModes
 from .structures.base import positive_int
 
 try:
@@ -268,15 +270,17 @@ class HankelForecaster(BaseEstimator):
         -------
         The estimator itself.
         """
+        steps = positive_int(self.steps, "steps")
         X = _checked(self, X, reset=True, ensure_min_samples=FEWEST)
         self.scale_ = _scale(X)
         self._past = X / self.scale_
-        try:
-            found = self._forecast(self.steps, self.rank)
-        except NoModes:
-            self.rank_, self.modes_ = 0, None
+        self.modes_: Modes | None = None
+        if self.rank is not None:
+            self.modes_ = frequencies(self._past, channels=1, rank=self.rank, **self._options())
         else:
-            self.rank_, self.modes_ = found.rank, found.modes
+            with suppress(NoModes):  # zeros are forecast of noise
+                self.modes_ = self._forecast(steps).modes
+        self.rank_ = 0 if self.modes_ is None else len(self.modes_)
         return self
 
     def predict(
@@ -304,7 +308,7 @@ class HankelForecaster(BaseEstimator):
             return mean
         if self.modes_ is None:
             return mean, np.tile(self.scale_, (steps, 1))
-        return mean, self._forecast(steps, self.rank_).stderr * self.scale_
+        return mean, self._forecast(steps, rank=self.rank_).stderr * self.scale_
 
     def score(self, X: Any, y: Any = None) -> float:
         """How well rows are forecast that follow right after those of `fit`.
@@ -332,16 +336,11 @@ class HankelForecaster(BaseEstimator):
             return np.zeros((steps, features))
         return self.modes_.signal(start + steps)[start:].real.reshape(-1, features) * self.scale_
 
-    def _forecast(self, steps: int, rank: int | None) -> Any:
-        return forecast(
-            self._past,
-            steps,
-            channels=1,
-            rank=rank,
-            window=self.window,
-            undamped=self.undamped,
-            seed=self.seed,
-        )
+    def _forecast(self, steps: int, rank: int | None = None) -> Forecast:
+        return forecast(self._past, steps, channels=1, rank=rank, **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        return {"window": self.window, "undamped": self.undamped, "seed": self.seed}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -79,16 +79,19 @@ def plot_signal(recovery: Recovery, ax: Any = None) -> Any:
     ]
     names = _channel_names(recovery.samples, len(parts[0]))
     if signal.ndim - (axis is not None) == 1:
-        return _series_panels(recovery.samples, names, parts, ax)
+        positions = _positions(recovery.samples, axis=1 if axis == 0 else 0)
+        return _series_panels(positions, names, parts, ax)
     return _image_panels(names, parts, ax)
 
 
-def _series_panels(samples: Any, names: Sequence[str], parts: Sequence[np.ndarray], ax: Any) -> Any:
+def _series_panels(
+    positions: tuple[np.ndarray, str], names: Sequence[str], parts: Sequence[np.ndarray], ax: Any
+) -> Any:
     """A row a channel; of complex signals two columns, real part and modulus."""
     views = _views(parts[1])
     rows, columns = len(parts[0]), len(views)
     axes = _axes(ax, rows, columns, (6.4 * columns, 1.2 + 2.4 * rows), sharex=True)
-    x, label = _positions(samples)
+    x, label = positions
     for number, axis in enumerate(axes):
         channel, (view, take, share) = number // columns, views[number % columns]
         seen, signal, stderr, outliers = (part[channel] for part in parts)
@@ -577,14 +580,14 @@ def _channel_names(samples: Any, count: int) -> list[str]:
     return ["" if name is None else str(name)]
 
 
-def _positions(samples: Any) -> tuple[np.ndarray, str]:
-    """Where the samples of a series stand along the axis, and its label."""
+def _positions(samples: Any, axis: int = 0) -> tuple[np.ndarray, str]:
+    """Where the samples of a series stand along their axis, and its label."""
     index, label = getattr(samples, "index", None), None
     if hasattr(samples, "indexes") and hasattr(samples, "dims"):
-        label = samples.dims[0]
+        label = samples.dims[axis]
         index = samples.indexes.get(label)
     if index is None or callable(index):  # lists and tuples have a method of that name
-        return np.arange(len(samples)), str(label or "sample")
+        return np.arange(np.shape(samples)[axis]), str(label or "sample")
     if hasattr(index, "to_timestamp"):
         index = index.to_timestamp()
     x = index.to_numpy()

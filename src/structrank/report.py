@@ -167,7 +167,7 @@ def _recovery(found: Recovery) -> Iterable[str]:
         _picture(
             plotting.plot_convergence,
             result,
-            f"Objective and certified gap over {result.iterations} iterations",
+            f"Objective and certified gap over {_iterations(result)}",
             "The objective, and the certified gap, by iteration.",
         )
     ]
@@ -236,16 +236,21 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("rank", str(found.rank)),
         ("mu", f"{problem.mu:.4g}, {chosen}"),
         ("noise", noise),
-        ("solver", f"{found.result.iterations} iterations: {found.result.status.value}"),
+        ("solver", f"{_iterations(found.result)}: {found.result.status.value}"),
     ]
+
+
+def _iterations(result: Result) -> str:
+    return f"{result.iterations} iteration{'s' * (result.iterations != 1)}"
 
 
 def _certificate(result: Result) -> str:
     return (
         f"The objective of the convex solution is {result.objective:.6g}, and its certified gap "
-        f"is {result.gap:.2g}: no other solution of the convex problem has an objective that is "
-        f"smaller by more than {100 * result.gap:.2g}%. This says how well the problem was "
-        "solved, not whether the signal is of this kind."
+        f"is {result.gap:.2g}: no other solution of the convex problem, in which a departure from "
+        f"the structure has a price, is better by more than {100 * result.gap:.2g}%. The bound "
+        "rests on a largest singular value that was found by iteration: strong evidence, not "
+        "proof. It says how well the problem was solved, not whether the signal is of this kind."
     )
 
 

@@ -332,8 +332,8 @@ class _Search:
             fit = choose_rank(result, sigma)
             self.considered.append((mu, fit.rank, noise_level(fit)))
             needed = max(unit * noise_level(fit), floor)
-            if sigma is not None or abs(needed / mu - 1) < SAME:
-                break
+            if sigma is not None or abs(needed / mu - 1) < SAME or needed == floor:
+                break  # at the floor the samples are met exactly: there is no more to find
             mu = needed
         return self.selection("noise", result, fit)
 

@@ -1,6 +1,7 @@
 """What a person with data calls."""
 
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from .frequencies import frequencies, modes_table
 from .gcd import CommonDivisor, approximate_gcd
 from .identification import identify
 from .input_output import InputOutputModel
@@ -22,8 +23,10 @@ __all__ = [
     "denoise",
     "empirical_covariances",
     "forecast",
+    "frequencies",
     "identify",
     "impute",
+    "modes_table",
     "random_system",
     "realization_problem",
     "realize",

@@ -4,34 +4,30 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, like, to_numpy
+from .._array import Array, to_numpy
+from .._report import Report
 from ..measure import Weighted
-from ..modes import Modes, NoModes
-from ..path import natural_lam, solve_at
-from ..problem import Problem, positive
-from ..refit import Refit, refit
+from ..modes import Modes
+from ..problem import Problem
 from ..run import ConvergenceWarning, Result
-from ..selection import Selection, choose_rank, select_mu
+from ..selection import Selection
 from ..structures import Hankel
-from ..structures.base import positive_int
 from .containers import unwrap
+from .estimates import Estimates, without
 from .outliers import find_outliers
 
+MOST_ROWS, LOCAL = 3000, 8  # of a matrix with windows of half each axis; windows beyond that
+MOST_UNLIKE = 10.0  # ratio of the sizes of channels beyond which they are scaled
 FEWEST = 4  # samples, of which anything can be said
-HELD_OUT = 5  # one in about this many samples is left out
-ENOUGH, MOST_PARTS = 150, 3  # samples left out in all, in at most so many parts
-GAP, MAX_ITER = 1e-3, 50  # of the solutions looked at
-CLEARLY = 0.9  # better, in the squared error
-FACTOR = 0.5  # from one mu to the next
-SMALLEST_GAIN = 0.05  # in the squared error, for which to go on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery:
+class Recovery(Report):
     """A recovered signal, and how it was found.
 
     Attributes
@@ -44,7 +40,8 @@ class Recovery:
     modes : Modes or None
         The (damped) sinusoids the signal is the sum of, with standard errors.
     sigma : float or None
-        Standard deviation of the noise in the samples.
+        Standard deviation of the noise in the samples; None where it was not estimated, or
+        differs between channels of very different size.
     kind : {"refit", "convex"}
         Which estimate predicted samples that were left out better: the fit of a few modes, or the
         convex solution, whose standard error is then that of these predictions.
@@ -89,9 +86,6 @@ class Recovery:
             ("status", self.result.status.name),
         ]
 
-    def __repr__(self) -> str:
-        return "Recovery\n" + "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
-
 
 def recover(
     samples: Any,
@@ -120,7 +114,10 @@ def recover(
     samples : array, pandas Series or DataFrame, or xarray DataArray
         The signal in any number of dimensions, real or complex, NaN where missing.
     window : int or tuple of int, optional
-        Rows of the Hankel matrix along each axis. Default: half of each axis.
+        Rows of the Hankel matrix along each axis. Default: half of each axis, which is best for a
+        few modes. Signals with several axes whose matrix would then have more than 3000 rows,
+        such as pictures, are rarely made of a few modes: theirs is 8 along each axis, and the
+        convex solution is taken, with the mu that predicts left-out samples best.
     channels : int, optional
         The axis that holds channels, which share their modes. The columns of a DataFrame are
         channels.
@@ -162,28 +159,37 @@ def recover(
     """
     if kind not in ("auto", "refit", "convex"):
         raise ValueError(f"kind is {kind!r}, but 'auto', 'refit' or 'convex' is expected")
-    given = unwrap(samples)
+    given = unwrap(samples, channels)
     axis = given.channels if channels is None else _axis(channels, given.values.ndim)
-    problem = hankel_problem(given.values, window, axis)
+    sizes = _channel_sizes(given.values, axis) if sigma is mu is None else 1.0
+    problem = hankel_problem(given.values / sizes, window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     if robust:
         outliers = find_outliers(problem, seed=seed)
         problem = without(problem, outliers)
-    found = _Found(problem, rank=rank, sigma=sigma, undamped=undamped, seed=seed)
-    found.choose(mu, progress)
-    chosen = found.better() if kind == "auto" else kind
-    signal, stderr = found.estimate(chosen)
+    found = Estimates(problem, rank=rank, sigma=sigma, undamped=undamped, seed=seed)
+    local = window is None and is_large(_lengths(given.values.shape, axis))
+    if kind == "auto" and local and rank is None:
+        found.solve_by_prediction(mu, progress=progress)
+        kind = "convex"
+    else:
+        found.solve_and_refit(mu, progress=progress)
+        kind = found.better(kind)
+    if not found.result.status.converged:
+        warnings.warn(f"recover: {found.result.message}", ConvergenceWarning, 2)
+    signal, stderr = found.estimate(kind)
+    fit = found.fit
 
     def back(values: Array) -> Any:
-        return given.wrap(from_channels(values, axis))
+        return given.wrap(from_channels(values, axis) * sizes)
 
     return Recovery(
         back(signal),
         back(stderr),
-        found.fit.rank if chosen == "refit" else found.result.rank,
-        found.fit.modes,
-        found.fit.sigma,
-        chosen,
+        fit.rank if fit is not None and kind == "refit" else found.result.rank,
+        None if fit is None or fit.modes is None else _scaled(fit.modes, sizes),
+        fit.sigma if fit is not None and np.ndim(sizes) == 0 else sigma,
+        kind,
         from_channels(outliers, axis),
         found.result,
         found.selection,
@@ -201,7 +207,7 @@ def hankel_problem(
     values : array
         NaN where missing.
     window : int or tuple of int, optional
-        Default: half of each axis, the channels aside.
+        Default: half of each axis, or 8 of each if the signal `is_large`.
     channels : int, optional
         The axis that holds channels.
 
@@ -232,11 +238,24 @@ def hankel_problem(
             f"{np.count_nonzero(seen)} values are seen of a signal {host.shape}, but at least "
             f"{FEWEST}, and 3 along an axis, are expected"
         )
+    if channels is not None:
+        counts = np.count_nonzero(seen, axis=tuple(range(len(lengths))))[:, 0]
+        if not np.all(counts):
+            raise ValueError(
+                f"channel {int(np.argmin(counts))} holds no value at all, so nothing can be said "
+                "about it: leave it out"
+            )
     if window is None:
-        window = tuple((length + 1) // 2 for length in lengths)
+        half = tuple((length + 1) // 2 for length in lengths)
+        window = tuple(min(LOCAL, w) for w in half) if is_large(lengths) else half
     block = None if channels is None else (host.shape[-2], 1)
     structure = Hankel(lengths, window, block)
     return Problem(structure, values, 1.0, Weighted("lifted", seen))
+
+
+def is_large(lengths: tuple[int, ...]) -> bool:
+    """Whether a signal has several axes and half of each makes a matrix of very many rows."""
+    return len(lengths) > 1 and prod((length + 1) // 2 for length in lengths) > MOST_ROWS
 
 
 def from_channels(values: Array, channels: int | None) -> Array:
@@ -246,118 +265,31 @@ def from_channels(values: Array, channels: int | None) -> Array:
     return np.moveaxis(to_numpy(values)[..., 0], -1, channels)
 
 
-class _Found:
-    """What is found about one problem: solution, refit, and which of them predicts better."""
-
-    def __init__(
-        self, problem: Problem, *, rank: int | None, sigma: float | None, undamped: bool, seed: int
-    ) -> None:
-        self.problem = problem
-        self.rank = None if rank is None else positive_int(rank, "rank")
-        self.sigma = None if sigma is None else positive(sigma, "sigma")
-        self.undamped, self.rng, self.seed = undamped, np.random.default_rng(seed), seed
-        self.lam = natural_lam(problem)
-        self.selection: Selection | None = None
-        self.held_out_error = np.nan
-
-    def choose(self, mu: float | None, progress: bool) -> None:
-        """The solution and the refit, for a mu that is given or chosen."""
-        if mu is None:
-            self.selection = select_mu(
-                self.problem, sigma=self.sigma, seed=self.seed, progress=progress
-            )
-            self.result, self.fit = self.selection.result, self.selection.refit
-        else:
-            self.result = self._solve(self.problem, positive(mu, "mu"), None)
-            self.fit = choose_rank(self.result, self.sigma)
-        if self.rank is not None:
-            while self.result.rank < self.rank:
-                self.result = self._solve(
-                    self.problem, FACTOR * self.result.problem.mu, self.result
-                )
-        if self.rank is not None or self.undamped:
-            self.fit = self._refit(self.result, self.rank or self.fit.rank)
-
-    def better(self) -> str:
-        """Which estimate predicts samples that are left out better; finds the convex one's mu."""
-        parts = [left_out(self.problem, self.rng)]
-        count = int(np.count_nonzero(parts[0]))
-        for _ in range(min(ENOUGH // max(count, 1), MOST_PARTS - 1)):
-            parts.append(left_out(self.problem, self.rng))
-        training = [without(self.problem, part) for part in parts]
-        mu = self.result.problem.mu
-        results = [self._solve(problem, mu, self.result) for problem in training]
-        convex = self._error(parts, [result.y for result in results])
-        refitted = self._error(parts, [self._refit_or_nothing(result) for result in results])
-        if refitted <= CLEARLY * convex:
-            return "refit"
-        while results[0].rank < np.count_nonzero(self.problem.measure.weights) // 4:
-            results = [
-                self._solve(problem, FACTOR * mu, result)
-                for problem, result in zip(training, results, strict=True)
-            ]
-            error = self._error(parts, [result.y for result in results])
-            if error > (1 - SMALLEST_GAIN) * convex:
-                break
-            mu, convex = FACTOR * mu, error
-        if refitted <= convex:
-            return "refit"
-        self.held_out_error = float(np.sqrt(convex))
-        self.result = self._solve(self.problem, mu, self.result)
-        return "convex"
-
-    def estimate(self, kind: str) -> tuple[Array, Array]:
-        """The signal and its standard errors."""
-        if kind == "refit":
-            errors = self.fit.stderr if self.fit.sigma is not None else np.inf * abs(self.fit.y)
-            return self.fit.y, errors
-        return self.result.y, 0 * abs(self.result.y) + self.held_out_error
-
-    def _solve(self, problem: Problem, mu: float, start: Result | None) -> Result:
-        X = None if start is None else start.X
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return solve_at(problem, mu, X, lam=self.lam, gap=GAP, max_iter=MAX_ITER)
-
-    def _refit(self, result: Result, rank: int) -> Refit:
-        return refit(result, rank, sigma=self.sigma, undamped=self.undamped)
-
-    def _refit_or_nothing(self, result: Result) -> Array:
-        """The refit of the rank chosen, as far as there is one."""
-        rank = min(self.fit.rank, result.rank)
-        try:
-            return self._refit(result, rank).y if rank else 0 * result.y
-        except NoModes:
-            return 0 * result.y
-
-    def _error(self, parts: list[np.ndarray], signals: list[Array]) -> float:
-        """Mean square of the errors over parts of the samples, each with a signal of its own."""
-        errors = [
-            np.abs(to_numpy(y - self.problem.b))[part] ** 2
-            for part, y in zip(parts, signals, strict=True)
-        ]
-        return float(np.mean(np.concatenate(errors)))
+def _channel_sizes(values: Array, channels: int | None) -> Any:
+    """What to divide channels by that differ by much in size, so that all of them count."""
+    if channels is None:
+        return 1.0
+    host = to_numpy(values)
+    others = tuple(axis for axis in range(host.ndim) if axis != channels)
+    seen = np.maximum(np.sum(~np.isnan(host), axis=others, keepdims=True), 1)
+    sizes = np.sqrt(np.nansum(np.abs(host) ** 2, axis=others, keepdims=True) / seen)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    return sizes if np.max(sizes) > MOST_UNLIKE * np.min(sizes) else 1.0
 
 
-def without(problem: Problem, part: np.ndarray) -> Problem:
-    """The problem with some samples left out."""
-    weights = problem.measure.weights * like(~part * 1.0, problem.b, real=True)
-    return replace(problem, measure=Weighted(weights))
+def _scaled(modes: Modes, sizes: Any) -> Modes:
+    """The modes with the amplitudes of channels in their own units."""
+    if np.ndim(sizes) == 0:
+        return modes
+    stderr, factors = modes.stderr, np.reshape(sizes, -1)
+    if stderr is not None:
+        stderr = replace(stderr, amplitudes=stderr.amplitudes * factors)
+    return replace(modes, amplitudes=modes.amplitudes * factors, stderr=stderr)
 
 
-def left_out(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """A part of the samples, in gaps like those of the data: the missing ones, moved."""
-    seen = to_numpy(problem.measure.weights) > 0
-    structure: Any = problem.structure
-    axes = tuple(range(len(structure.lengths)))
-    shift = [int(rng.integers(seen.shape[axis])) for axis in axes]
-    part = seen & np.roll(~seen, shift, axes)
-    share = np.count_nonzero(part) / np.count_nonzero(seen)
-    if share < 1 / (4 * HELD_OUT):
-        return seen & (rng.random(seen.shape) < 1 / HELD_OUT)
-    if share > 1 / 3:
-        part &= rng.random(seen.shape) < 1 / HELD_OUT / share
-    return part
+def _lengths(shape: tuple[int, ...], channels: int | None) -> tuple[int, ...]:
+    """The samples along each axis but that of the channels."""
+    return tuple(length for axis, length in enumerate(shape) if axis != channels)
 
 
 def _axis(channels: int, ndim: int) -> int:

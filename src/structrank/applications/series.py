@@ -17,6 +17,7 @@ from ..selection import Selection, select_mu
 from ..structures import Hankel
 from ..structures.base import positive_int
 from .containers import unwrap
+from .estimates import of_rank
 from .recovery import Recovery, from_channels, hankel_problem, recover
 
 ORIGINS = 3  # of forecasts of what is known already, to choose the rank by
@@ -127,11 +128,12 @@ def impute(samples: Any, **options: Any) -> Recovery:
     True
     """
     found = recover(samples, **options)
-    given = unwrap(samples)
+    channels = options.get("channels")
+    given = unwrap(samples, channels)
     values = to_numpy(given.values)
     missing = np.isnan(values)
-    signal = np.where(missing, to_numpy(unwrap(found.signal).values), values)
-    stderr = np.where(missing, to_numpy(unwrap(found.stderr).values), 0.0)
+    signal = np.where(missing, to_numpy(unwrap(found.signal, channels).values), values)
+    stderr = np.where(missing, to_numpy(unwrap(found.stderr, channels).values), 0.0)
     return replace(found, signal=given.wrap(signal), stderr=given.wrap(stderr))
 
 
@@ -195,7 +197,7 @@ def forecast(
     steps = positive_int(steps, "steps")
     if not 0 < level < 1:
         raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
-    given = unwrap(samples)
+    given = unwrap(samples, channels)
     values = to_numpy(given.values)
     if channels is None:
         channels = given.channels
@@ -208,8 +210,8 @@ def forecast(
         raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
     options = _Options(window, channels, sigma, undamped, seed, progress)
     known = None if rank is None else positive_int(rank, "rank")
-    past = _past(values, steps, known, options)
     selection = options.select(values)
+    past = _past(values, steps, known, selection.rank, options)
     fit = options.carried_on(selection, past.rank, len(values) + steps)
     spread = past.widening * np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
     mean, stderr = (from_channels(part, channels)[len(values) :] for part in (fit.y, spread))
@@ -248,7 +250,7 @@ class _Options:
 
     def carried_on(self, selection: Selection, rank: int, length: int) -> Refit:
         """The refit of a rank, of a series that goes on, unseen, to a length."""
-        result = selection.result
+        result = of_rank(selection.result, rank)
         fit = refit(result, rank, sigma=self.sigma, undamped=self.undamped)
         b = to_numpy(result.problem.b)
         more = np.full((length - len(b), *b.shape[1:]), np.nan)
@@ -271,17 +273,21 @@ class _Past:
     widening: float  # of the intervals, at least 1
 
 
-def _past(values: np.ndarray, steps: int, known: int | None, options: _Options) -> _Past:
+def _past(
+    values: np.ndarray, steps: int, known: int | None, most_found: int, options: _Options
+) -> _Past:
     """Forecast the last parts of a series from what comes before, with every rank."""
+    rows_seen = np.any(~np.isnan(values.reshape(len(values), -1)), axis=1)
+    values = values[: np.flatnonzero(rows_seen)[-1] + 1]
     ahead = min(steps, len(values) // 4)
     errors: dict[int, list[np.ndarray]] = {}
     spreads: dict[int, list[np.ndarray]] = {}
-    for origin in range(1, ORIGINS + 1):
-        end = len(values) - origin * ahead
-        if origin > 1 and end < len(values) // 2:
-            break
-        selection = options.select(values[:end])
-        for rank in range(1, selection.rank + 1) if known is None else [known]:
+    ends = [len(values) - origin * ahead for origin in range(1, ORIGINS + 1)]
+    ends = [end for end in ends if end == ends[0] or end >= len(values) // 2]
+    selections = [options.select(values[:end]) for end in ends]
+    most_found = max(most_found, *(selection.rank for selection in selections))
+    for end, selection in zip(ends, selections, strict=True):
+        for rank in range(1, most_found + 1) if known is None else [known]:
             try:
                 fit = options.carried_on(selection, rank, end + ahead)
             except NoModes:
@@ -295,9 +301,9 @@ def _past(values: np.ndarray, steps: int, known: int | None, options: _Options) 
             errors.setdefault(rank, []).append(np.abs(difference[seen]) ** 2)
             spreads.setdefault(rank, []).append(stderr[seen] ** 2 + (fit.sigma or 0.0) ** 2)
     if not errors:
-        raise ValueError(
+        raise NoModes(
             "nothing but noise is found in the series, so there is nothing to carry on: take a "
-            "longer one, or pass rank"
+            "longer one, or pass another rank"
         )
     most = max(len(parts) for parts in errors.values())
     means = {

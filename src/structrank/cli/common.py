@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,8 @@ def one_line_errors() -> Iterator[None]:
         warnings.showwarning = _warn
         try:
             yield
+        except BrokenPipeError:  # whoever reads has seen enough
+            raise
         except ERRORS as error:
             raise click.ClickException(_one_line(error)) from None
 
@@ -244,9 +247,11 @@ def written(quiet: bool, *paths: Path | None) -> None:
 def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table on stdout: aligned in a terminal, CSV in full precision in a pipe."""
     if not sys.stdout.isatty():
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        text = StringIO()
+        writer = csv.writer(text, lineterminator="\n")
         writer.writerow(names)
         writer.writerows([_exact(value) for value in row] for row in rows)
+        click.echo(text.getvalue(), nl=False)
         return
     cells = [list(names), *([_short(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from ..run import ConvergenceWarning
 from . import common
 
 if TYPE_CHECKING:
@@ -68,25 +68,23 @@ def info(
             factors = (rows + width) * number * kind.itemsize
             text = f"factors {_size(factors)}, peak about {_size(PEAK * factors)}"
             lines.append((f"rank {number}", text))
-        steps, seconds = _measured(problem)
-        lines.append(("a step", f"{seconds:.2g} s (mean of {steps})"))
+        lines.append(("a step", _measured(problem)))
         click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
 
 
-def _measured(problem: Problem) -> tuple[int, float]:
-    """How many steps of the solver were made, and the seconds a step."""
+def _measured(problem: Problem) -> str:
+    """The time of a step of the solver on this problem."""
     from .. import Stop, gcgls, mu_max
 
-    start = time.perf_counter()
-    priced = replace(problem, mu=mu_max(problem, 1.0) / 10)
-    begun = time.perf_counter() - start
+    largest = mu_max(problem, 1.0)
+    if largest == 0:
+        return "nothing to do: the signal is zero"
+    stop = Stop(STEPS, xtol=None, rtol=None, max_time=SECONDS)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        stop = Stop(STEPS, xtol=None, rtol=None, max_time=SECONDS)
-        result = gcgls(priced, lam=1.0, stop=stop)
-    if not result.iterations:
-        return 1, begun
-    return result.iterations, result.history.time[-1] / result.iterations
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        result = gcgls(replace(problem, mu=largest / 10), lam=1.0, stop=stop)
+    count = max(result.iterations, 1)
+    return f"{result.history.time[-1] / count:.2g} s (mean of {count})"
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -1,0 +1,239 @@
+"""Real signals with samples removed: `recover` beside what people do without it.
+
+    python -m benchmarks.real_data [--data ../shared/data] [--only nmr co2 ...] [--draws 1]
+
+Error on the samples removed, over that of zeros (root mean square; series: over that of the mean). The
+rivals: linear interpolation (along the axis with the gaps), zeros, and Cadzow / SSA gap filling,
+which truncates the same Hankel matrix to a rank again and again, with the best of several
+ranks and of two windows chosen in hindsight. `recover` gets no options but which axis holds channels.
+The last table forecasts the last year of the CO2 series.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from structrank import ConvergenceWarning, Hankel
+from structrank.applications import forecast, recover
+from structrank.applications.recovery import hankel_problem
+from structrank.files import read
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+RANKS = (1, 2, 3, 5, 8, 12, 20, 30, 50)  # of Cadzow's rival
+STEPS = 60  # of it, at most
+
+
+@dataclass(frozen=True)
+class Case:
+    """A signal, what was removed of it, and the axis that holds channels."""
+
+    name: str
+    signal: np.ndarray
+    removed: np.ndarray
+    channels: int | None = None
+    axis: int = 0  # along which a person would interpolate
+
+    @property
+    def samples(self) -> np.ndarray:
+        return np.where(self.removed, np.nan, self.signal)
+
+    def error(self, y: np.ndarray) -> float:
+        """On what was removed, over the error of the mean of a real series, else of zeros."""
+        at = self.removed & ~np.isnan(self.signal)
+        guess = np.nanmean(self.samples) if self.signal.ndim == 1 and not self.is_complex else 0.0
+        size = np.linalg.norm(self.signal[at] - guess)
+        return float(np.linalg.norm(y[at] - self.signal[at]) / size)
+
+    @property
+    def is_complex(self) -> bool:
+        return np.iscomplexobj(self.signal)
+
+
+def random_part(signal: np.ndarray, share: float, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random(signal.shape) < share
+
+
+def gaps(length: int, count: int, width: int, seed: int) -> np.ndarray:
+    """Gaps of equal width, about equally spaced."""
+    rng = np.random.default_rng(seed)
+    removed = np.zeros(length, dtype=bool)
+    for start in np.linspace(0.05 * length, 0.95 * length - width, count).astype(int):
+        first = start + int(rng.integers(-5, 6))
+        removed[first : first + width] = True
+    return removed
+
+
+def co2() -> np.ndarray:
+    import statsmodels.api as sm
+
+    return sm.datasets.co2.load_pandas().data["co2"]
+
+
+def fid(data: Path) -> np.ndarray:
+    return read(data / "nmr" / "nmrglue_1D_time.fid").values.astype(complex)
+
+
+def spectroscopy(data: Path) -> np.ndarray:
+    """The free induction decay behind the header of a Siemens file."""
+    raw = (data / "mrs" / "SVS_30.rda").read_bytes()
+    mark = b">>> End of header <<<"
+    numbers = np.frombuffer(raw[raw.index(mark) + len(mark) + 2 :], dtype="<f8")
+    return numbers[::2] + 1j * numbers[1::2]
+
+
+def cases(data: Path, seed: int) -> Iterator[tuple[str, Callable[[], Case]]]:
+    """The cases, each made when it is asked for."""
+
+    def series(name: str, width: int, count: int) -> Case:
+        if name == "co2":
+            values = co2().to_numpy()
+        else:
+            import statsmodels.api as sm
+
+            values = sm.datasets.sunspots.load_pandas().data["SUNACTIVITY"].to_numpy()
+        return Case(f"{name}, gaps of {width}", values, gaps(len(values), count, width, seed))
+
+    def decay(name: str, share: float) -> Case:
+        signal = fid(data) if name == "nmr" else spectroscopy(data)
+        return Case(f"{name}, {share:.0%} removed", signal, random_part(signal, share, seed))
+
+    def seismic() -> Case:
+        signal = np.load(data / "seismic" / "mobil.npy").astype(float)
+        traces = np.random.default_rng(seed).choice(np.arange(1, 59), 18, replace=False)
+        removed = np.zeros(signal.shape, dtype=bool)
+        removed[traces] = True
+        return Case("seismic, 18 of 60 traces", signal, removed)
+
+    def k_space() -> Case:
+        signal = np.load(data / "mri" / "cartesian_ksp.npy")
+        seen = np.abs(signal[0]) > 0
+        signal = np.where(seen, signal, np.nan)
+        removed = seen & (np.random.default_rng(seed).random(seen.shape) < 0.1)
+        return Case("k-space, 10% of 12%", signal, np.broadcast_to(removed, signal.shape), 0, 1)
+
+    yield "co2", lambda: series("co2", 26, 12)
+    yield "sunspots", lambda: series("sunspots", 5, 6)
+    for name in ("nmr", "mrs"):
+        for share in (0.5, 0.75):
+            yield name, lambda name=name, share=share: decay(name, share)  # type: ignore[misc]
+    yield "seismic", seismic
+    yield "k-space", k_space
+
+
+def interpolated(case: Case) -> np.ndarray:
+    """Straight lines along one axis, over the gaps."""
+    samples = np.moveaxis(case.samples, case.axis, 0)
+    lines = samples.reshape(len(samples), -1)
+    out = np.zeros_like(lines)
+    t = np.arange(len(lines))
+    for k, line in enumerate(lines.T):
+        seen = ~np.isnan(line)
+        if np.any(seen):
+            out[:, k] = np.interp(t, t[seen], line[seen].real)
+            if case.is_complex:
+                out[:, k] += 1j * np.interp(t, t[seen], line[seen].imag)
+    return np.moveaxis(out.reshape(samples.shape), 0, case.axis)
+
+
+def cadzow(case: Case, structure: Hankel, rank: int) -> np.ndarray:
+    """Gap filling by truncation of the Hankel matrix to a rank, again and again."""
+    samples = case.samples
+    if case.channels is not None:
+        samples = np.moveaxis(samples, case.channels, -1)[..., None]
+    seen = ~np.isnan(samples)
+    y = np.where(seen, samples, 0)
+    rng = np.random.default_rng(0)
+    V = rng.standard_normal((structure.shape[1], min(rank + 5, *structure.shape))).astype(y.dtype)
+    for k in range(STEPS):
+        for _ in range(1 if k else 5):  # of subspace iteration, from where it was
+            U = np.linalg.qr(structure.matmul(y, V))[0]
+            V = np.linalg.qr(structure.rmatmul(y, U))[0]
+        left, values, right = np.linalg.svd(structure.matmul(y, V), full_matrices=False)
+        z = structure.average(left[:, :rank] * values[:rank], V @ right[:rank].conj().T)
+        before, y = y, np.where(seen, samples, z)
+        if np.linalg.norm(y - before) < 1e-4 * np.linalg.norm(y):
+            break
+    return z if case.channels is None else np.moveaxis(z[..., 0], -1, case.channels)
+
+
+def best_cadzow(case: Case) -> tuple[float, str]:
+    """The least error over ranks and windows, chosen in hindsight."""
+    window = hankel_problem(case.samples, None, case.channels).structure.window
+    small = tuple(min(w, max(w // 4, 6)) for w in window)
+    found = []
+    for choice in dict.fromkeys([window, small]):
+        structure = hankel_problem(case.samples, choice, case.channels).structure
+        last = np.inf
+        for rank in RANKS:
+            if rank >= min(structure.shape) // 2:
+                break
+            error = case.error(cadzow(case, structure, rank))
+            found.append((error, f"rank {rank}, window {choice}"))
+            if error > 2 * last:  # it only gets worse
+                break
+            last = min(last, error)
+    return min(found)
+
+
+def forecasts() -> None:
+    from statsmodels.tsa.holtwinters import ExponentialSmoothing
+
+    series = co2()
+    past, year = series.iloc[:-52], series.iloc[-52:]
+    ours = forecast(past, 52)
+    filled = past.interpolate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        smooth = ExponentialSmoothing(filled, trend="add", seasonal="add", seasonal_periods=52)
+        rival = smooth.fit().forecast(52)
+    inside = float(((year >= ours.lower) & (year <= ours.upper))[year.notna()].mean())
+    print("\nCO2, the last year from all before: root mean square error")
+    for name, values in (
+        (f"forecast (95% intervals hold {inside:.0%})", ours.mean),
+        ("exponential smoothing (statsmodels)", rival),
+        ("the year before", filled.iloc[-52:]),
+    ):
+        print(f"{name:<44}{np.sqrt(np.nanmean((values.to_numpy() - year.to_numpy()) ** 2)):8.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=DATA, help="folder with the recordings")
+    parser.add_argument("--only", nargs="*", help="co2 sunspots nmr mrs seismic k-space forecast")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    print(f"{'case':<28}{'recover':>9}{'Cadzow':>9}{'linear':>9}{'zeros':>9}  how, seconds")
+    for name, make in cases(options.data, options.seed):
+        if options.only and name not in options.only:
+            continue
+        try:
+            case = make()
+        except FileNotFoundError as error:
+            print(f"{name:<28}left out: {error.filename} is not there (--data)")
+            continue
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found = recover(case.samples, channels=case.channels)
+        seconds = time.perf_counter() - began
+        rival, how = best_cadzow(case)
+        line, zeros = interpolated(case), np.zeros(case.signal.shape)
+        print(
+            f"{case.name:<28}{case.error(found.signal):>9.4f}{rival:>9.4f}"
+            f"{case.error(line):>9.4f}{case.error(zeros):>9.4f}"
+            f"  {found.kind}, rank {found.rank}, {seconds:.0f} s; Cadzow {how}",
+            flush=True,
+        )
+    if not options.only or "forecast" in options.only:
+        forecasts()
+
+
+if __name__ == "__main__":
+    main()

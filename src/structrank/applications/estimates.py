@@ -1,0 +1,221 @@
+"""What can be found about one signal, and which estimate predicts samples that were left out."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from .._array import Array, like, to_numpy
+from ..measure import Weighted
+from ..modes import NoModes
+from ..objective import mu_max
+from ..path import natural_lam, solve_at
+from ..problem import Problem, positive
+from ..refit import Refit, refit
+from ..run import ConvergenceWarning, Result
+from ..selection import Selection, choose_rank, select_mu
+from ..structures.base import positive_int
+
+GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
+MAX_ITER = 50
+FACTOR = 0.5  # from one mu to the next
+LEAST_MU = 1e-9  # over mu_max
+LEAST_SHARE = 1e-4  # of the mu chosen, at which to look for a rank that is given
+HELD_OUT = 5  # one in about this many samples is left out
+ENOUGH, MOST_PARTS = 150, 3  # samples left out in all, in at most so many parts
+SMALLEST_GAIN = 0.05  # in the squared error, for which to go on to a smaller mu
+CLEARLY = 0.9  # better, in the squared error
+
+
+class Estimates:
+    """The convex solution and the refit of one problem, and how well they predict.
+
+    Parameters
+    ----------
+    problem : Problem
+        With samples of the signal; its own mu does not matter.
+    rank : int or None
+        Number of modes, if known.
+    sigma : float or None
+        Standard deviation of the noise, if known.
+    undamped : bool
+        The modes are known to be undamped.
+    seed : int
+        Of the noise drawn, and of the samples left out.
+    """
+
+    def __init__(
+        self, problem: Problem, *, rank: int | None, sigma: float | None, undamped: bool, seed: int
+    ) -> None:
+        self.problem = problem
+        self.rank = None if rank is None else positive_int(rank, "rank")
+        self.sigma = None if sigma is None else positive(sigma, "sigma")
+        self.undamped, self.rng, self.seed = undamped, np.random.default_rng(seed), seed
+        self.lam, self.top = natural_lam(problem), mu_max(problem)
+        self.selection: Selection | None = None
+        self.fit: Refit | None = None
+        self.prediction_error = np.inf
+        seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
+        self.too_high = min(seen, *problem.structure.shape) // 4  # a rank that explains nothing
+
+    def solve_and_refit(self, mu: float | None, *, progress: bool) -> None:
+        """The solution and its refit, for a mu that is given or chosen."""
+        if mu is None:
+            self.selection = select_mu(
+                self.problem, sigma=self.sigma, seed=self.seed, progress=progress
+            )
+            self.result, self.fit = self.selection.result, self.selection.refit
+        else:
+            self.result = self._solve(self.problem, positive(mu, "mu"), None)
+            self.fit = choose_rank(self.result, self.sigma)
+        rank = self.fit.rank
+        if self.rank is not None:
+            rank, self.result = self.rank, of_rank(self.result, self.rank)
+        if rank and (self.rank is not None or self.undamped):
+            self.fit = self._refit(self.result, rank)
+
+    def solve_by_prediction(self, mu: float | None, *, progress: bool) -> None:
+        """The convex solution alone, with the mu that predicts samples left out best."""
+        parts = [left_out(self.problem, self.rng)]
+        training = [without(self.problem, parts[0])]
+        with tqdm(desc="mu by samples left out", disable=not progress) as bar:
+            first = FACTOR * self.top if mu is None else positive(mu, "mu")
+            results = [self._solve(training[0], first, None, ROUGH)]
+            error = self._error(parts, [results[0].y])
+            if mu is None:
+                first, error = self._lowered(first, error, parts, training, results, ROUGH, bar)
+        self.prediction_error = float(np.sqrt(error))
+        self.result = self._solve(self.problem, first, results[0], ROUGH)
+
+    def better(self, kind: str) -> str:
+        """Which estimate predicts samples that are left out better, unless the kind is given.
+
+        On the way the convex solution gets the mu that predicts best.
+        """
+        if kind == "refit":
+            return kind
+        parts = [left_out(self.problem, self.rng)]
+        count = int(np.count_nonzero(parts[0]))
+        for _ in range(min(ENOUGH // count, MOST_PARTS - 1)):
+            parts.append(left_out(self.problem, self.rng))
+        training = [without(self.problem, part) for part in parts]
+        mu = self.result.problem.mu
+        results = [self._solve(problem, mu, self.result) for problem in training]
+        convex = self._error(parts, [result.y for result in results])
+        refitted = np.inf
+        if kind == "auto":
+            refitted = self._error(parts, [self._refit_or_nothing(result) for result in results])
+            if refitted <= CLEARLY * convex:
+                return "refit"
+        if self.selection is not None:  # else mu is given
+            mu, convex = self._lowered(mu, convex, parts, training, results, GAP, None)
+        if refitted <= convex:
+            return "refit"
+        self.prediction_error = float(np.sqrt(convex))
+        if mu < self.result.problem.mu:
+            self.result = self._solve(self.problem, mu, self.result)
+        return "convex"
+
+    def estimate(self, kind: str) -> tuple[Array, Array]:
+        """The signal and its standard errors."""
+        if kind == "convex" or self.fit is None:
+            return self.result.y, 0 * abs(self.result.y) + self.prediction_error
+        errors = self.fit.stderr if self.fit.sigma is not None else 0 * abs(self.fit.y) + np.inf
+        return self.fit.y, errors
+
+    def _lowered(
+        self,
+        mu: float,
+        error: float,
+        parts: list[np.ndarray],
+        training: list[Problem],
+        results: list[Result],
+        gap: float,
+        bar: tqdm | None,
+    ) -> tuple[float, float]:
+        """A smaller mu, as long as predictions get better by it; and their error."""
+        while results[0].rank < self.too_high and mu > LEAST_MU * self.top:
+            results = [
+                self._solve(problem, FACTOR * mu, result, gap)
+                for problem, result in zip(training, results, strict=True)
+            ]
+            lower = self._error(parts, [result.y for result in results])
+            if bar is not None:
+                bar.update()
+            if lower > (1 - SMALLEST_GAIN) * error:
+                break
+            mu, error = FACTOR * mu, lower
+        return mu, error
+
+    def _solve(self, problem: Problem, mu: float, start: Result | None, gap: float = GAP) -> Result:
+        return _solution(problem, mu, start, self.lam, gap)
+
+    def _refit(self, result: Result, rank: int) -> Refit:
+        return refit(result, rank, sigma=self.sigma, undamped=self.undamped)
+
+    def _refit_or_nothing(self, result: Result) -> Array:
+        """The refit of the rank chosen, as far as there is one."""
+        rank = min(0 if self.fit is None else self.fit.rank, result.rank)
+        try:
+            return self._refit(result, rank).y if rank else 0 * result.y
+        except NoModes:
+            return 0 * result.y
+
+    def _error(self, parts: list[np.ndarray], signals: list[Array]) -> float:
+        """Mean square of the errors over parts of the samples, each with a signal of its own."""
+        errors = [
+            np.abs(to_numpy(y - self.problem.b))[part] ** 2
+            for part, y in zip(parts, signals, strict=True)
+        ]
+        return float(np.mean(np.concatenate(errors)))
+
+
+def of_rank(result: Result, rank: int) -> Result:
+    """A solution whose rank is at least the one asked for, found by lowering mu."""
+    shape = result.problem.structure.shape
+    if rank > min(shape):
+        raise ValueError(
+            f"rank is {rank}, but the Hankel matrix is {shape[0]} x {shape[1]}: take a smaller rank"
+        )
+    lam, lowest = natural_lam(result.problem), LEAST_SHARE * result.problem.mu
+    while result.rank < rank:
+        if result.problem.mu < lowest:
+            raise NoModes(
+                f"rank is {rank}, but rank {result.rank} meets the samples already: take that"
+            )
+        result = _solution(result.problem, FACTOR * result.problem.mu, result, lam, GAP)
+    return result
+
+
+def _solution(problem: Problem, mu: float, start: Result | None, lam: float, gap: float) -> Result:
+    X = None if start is None else start.X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
+        return solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
+
+
+def without(problem: Problem, part: np.ndarray) -> Problem:
+    """The problem with some samples left out."""
+    weights = problem.measure.weights * like(~part * 1.0, problem.b, real=True)
+    return replace(problem, measure=Weighted(weights))
+
+
+def left_out(problem: Problem, rng: np.random.Generator) -> np.ndarray:
+    """A part of the samples, in gaps like those of the data: the missing ones, moved."""
+    seen = to_numpy(problem.measure.weights) > 0
+    structure: Any = problem.structure
+    axes = tuple(range(len(structure.lengths)))
+    shift = [int(rng.integers(seen.shape[axis])) for axis in axes]
+    part = seen & np.roll(~seen, shift, axes)
+    share = np.count_nonzero(part) / np.count_nonzero(seen)
+    if share < 1 / (4 * HELD_OUT):
+        part = seen & (rng.random(seen.shape) < 1 / HELD_OUT)
+    elif share > 1 / 3:
+        part &= rng.random(seen.shape) < 1 / HELD_OUT / share
+    if not np.any(part):  # of very few samples
+        part.flat[rng.choice(np.flatnonzero(seen))] = True
+    return part

@@ -1,0 +1,491 @@
+"""The command line: every command in a pipe and on a terminal, with good and bad files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import scipy.io
+from click.shell_completion import get_completion_class
+from click.testing import CliRunner
+
+from structrank.applications import random_system
+from structrank.cli import main
+from structrank.files import read
+
+N = 60
+T = np.arange(N)
+RNG = np.random.default_rng(0)
+TRUTH = 2 + np.cos(0.4 * T) * np.exp(-T / 60)
+SERIES = TRUTH + 0.05 * RNG.standard_normal(N)
+SERIES[20:26] = np.nan
+DAYS = np.datetime64("2024-01-01") + T
+QUICK = ["--rank", "3", "--mu", "1"]
+
+
+def text_file(path, head, *columns):
+    rows = [",".join("" if cell != cell else str(cell) for cell in row) for row in zip(*columns)]  # noqa: B905
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Small files, one for each command."""
+    folder = tmp_path_factory.mktemp("data")
+    text_file(folder / "series.csv", "day,wind", DAYS, SERIES)
+    text_file(folder / "two.csv", "day,wind,rain", DAYS, SERIES, 3 - SERIES)
+    np.save(folder / "series.npy", SERIES)
+    system = random_system(2, order=2, normalization="spectral", spectral_radius=0.9)
+    text_file(folder / "outputs.csv", "a,b", *system.simulate(3000).T)
+    u = RNG.standard_normal(120)
+    y = np.zeros(120)
+    for t in range(1, 120):
+        y[t] = 0.8 * y[t - 1] + u[t - 1]
+    text_file(folder / "record.csv", "valve,flow", u, y)
+    return folder
+
+
+GOOD = {
+    "recover": ["recover", "series.csv"],
+    "impute": ["impute", "series.csv"],
+    "denoise": ["denoise", "series.csv"],
+    "forecast": ["forecast", "series.csv", "--steps", "4"],
+    "frequencies": ["frequencies", "series.csv"],
+    "realize": ["realize", "outputs.csv"],
+    "identify": ["identify", "record.csv", "--inputs", "valve", "--outputs", "flow"],
+    "info": ["info", "series.csv"],
+}
+SAYS = {
+    "recover": r"^Recovery\n  signal +60, 54 values seen\n  rank +3\n",
+    "impute": r"^Recovery\n",
+    "denoise": r"^Recovery\n",
+    "forecast": r"^day,forecast,stderr,lower,upper\n2024-03-01,(-?[\d.e-]+,){3}[\d.e-]+\n",
+    "frequencies": r"^amplitude,amplitude_stderr,phase,phase_stderr,frequency,frequency_stderr,",
+    "realize": r"^order     2\npoles     0\.\d+\+0\.\d+j, 0\.\d+-0\.\d+j\n$",
+    "identify": r"^order     1\npoles     0\.8\n$",
+    "info": r"^signal +60 of float64, 54 values seen\nmatrix +30 x 31, never formed \(7\.44 kB\)\n",
+}
+
+
+def call(folder, arguments, monkeypatch):
+    """One command in this process, in the folder; stdout, stderr and exit code."""
+    monkeypatch.chdir(folder)
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def fails(done, message, code=1):
+    """One line on stderr that says what is wrong, and nothing on stdout."""
+    assert done.exit_code == code, done.output
+    assert done.stdout == ""
+    assert re.fullmatch(rf"Error: .*{message}.*\n", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_in_a_pipe(folder, name):
+    done = subprocess.run(
+        [sys.executable, "-c", "from structrank.cli import main; main()", *GOOD[name]],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(SAYS[name], done.stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize("name", ["recover", "frequencies"])
+def test_on_a_terminal(folder, name):
+    import pty
+    import termios
+
+    inner, outer = pty.openpty()
+    termios.tcsetwinsize(outer, (24, 100))
+    command = [sys.executable, "-c", "from structrank.cli import main; main()", *GOOD[name]]
+    process = subprocess.Popen(command, cwd=folder, stdout=outer, stderr=outer)
+    os.close(outer)
+    shown = b""
+    try:
+        while part := os.read(inner, 65536):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(inner)
+    assert process.wait() == 0
+    text = shown.decode()
+    assert re.search(r"select mu.*\d+it \[", text)  # a progress bar
+    if name == "frequencies":
+        assert re.search(r"\n *amplitude  amplitude_stderr +phase", text)
+    else:
+        assert "Recovery" in text
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_tables_on_a_terminal_are_aligned(folder, name, monkeypatch):
+    monkeypatch.setattr("structrank.cli.common.shows_progress", lambda quiet: False)
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    main(GOOD[name], standalone_mode=False)
+    lines = terminal.getvalue().splitlines()
+    if name in ("forecast", "frequencies"):
+        assert len({len(line) for line in lines}) == 1
+        assert "," not in lines[0]
+    assert lines
+
+
+class TestFiles:
+    def test_all_outputs_of_a_recovery(self, folder, tmp_path, monkeypatch):
+        out = {key: tmp_path / f"new.{key}" for key in ("csv", "txt", "png", "html")}
+        options = ["--out", out["csv"], "--errors", out["txt"], "--plot", out["png"]]
+        options += ["--report", out["html"], *QUICK]
+        done = call(folder, ["recover", "series.csv", *options], monkeypatch)
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert done.stdout.count("written to") == 4
+        signal, errors = read(out["csv"]), read(out["txt"])
+        assert signal.names == ("wind",)
+        assert list(signal.index) == [str(day) for day in DAYS]
+        assert np.max(np.abs(signal.values - TRUTH)) < 0.2
+        assert 0 < np.min(errors.values) <= np.max(errors.values) < 0.1
+        assert out["png"].read_bytes().startswith(b"\x89PNG")
+        HTMLParser().feed(out["html"].read_text(encoding="utf-8"))
+        assert len(list(tmp_path.iterdir())) == 4
+
+    def test_imputed_values_stay(self, folder, tmp_path, monkeypatch):
+        out = tmp_path / "out.npy"
+        done = call(folder, ["impute", "series.npy", "--out", out, *QUICK], monkeypatch)
+        assert done.exit_code == 0
+        values = np.load(out)
+        seen = ~np.isnan(SERIES)
+        np.testing.assert_array_equal(values[seen], SERIES[seen])
+        assert np.max(np.abs(values - TRUTH)) < 0.2
+
+    def test_columns_are_channels(self, folder, tmp_path, monkeypatch):
+        out = tmp_path / "out.csv"
+        done = call(folder, ["recover", "two.csv", "--out", out, *QUICK], monkeypatch)
+        assert done.exit_code == 0
+        table = read(out)
+        assert table.names == ("wind", "rain")
+        np.testing.assert_allclose(table.values[:, 1], 3 - table.values[:, 0], atol=0.1)
+
+    def test_a_column_by_name(self, folder, tmp_path, monkeypatch):
+        out = tmp_path / "out.csv"
+        arguments = ["recover", "two.csv", "--columns", "rain", "--out", out, *QUICK]
+        assert call(folder, arguments, monkeypatch).exit_code == 0
+        assert read(out).names == ("rain",)
+
+    def test_a_picture_without_channels(self, tmp_path, monkeypatch):
+        k = np.arange(12)
+        np.savetxt(tmp_path / "image.csv", np.outer(np.cos(0.7 * k), np.cos(0.4 * k)))
+        (tmp_path / "image.csv").rename(tmp_path / "image.txt")
+        arguments = ["info", "image.txt", "--channels", "none", "--window", "5,4", "--rank", "4"]
+        done = call(tmp_path, arguments, monkeypatch)
+        assert done.exit_code == 0
+        assert "matrix       20 x 72, never formed" in done.stdout
+        assert "FFT lengths  12 x 12" in done.stdout
+        assert f"rank 4       factors {92 * 4 * 8 / 1000:.3g} kB" in done.stdout
+
+    def test_forecast_files(self, folder, tmp_path, monkeypatch):
+        out, page = tmp_path / "next.csv", tmp_path / "next.html"
+        arguments = ["forecast", "two.csv", "--steps", "3", "--out", out, "--report", page]
+        done = call(folder, [*arguments, "--level", "0.5"], monkeypatch)
+        assert done.exit_code == 0
+        table = read(out)
+        assert table.names[:5] == (
+            *("wind_forecast", "wind_stderr", "wind_lower", "wind_upper"),
+            "rain_forecast",
+        )
+        assert list(table.index) == ["2024-03-01", "2024-03-02", "2024-03-03"]
+        mean, stderr, lower, upper = table.values[:, :4].T
+        np.testing.assert_allclose(upper - mean, 0.67449 * stderr, rtol=1e-4)
+        np.testing.assert_allclose(mean - lower, 0.67449 * stderr, rtol=1e-4)
+        assert "50% intervals" in page.read_text(encoding="utf-8")
+
+    @pytest.mark.parametrize(
+        ("head", "index", "first"),
+        [
+            ("second,wind", 0.5 * T, "30.0"),
+            ("time,wind", [f"{d}T12:00" for d in DAYS], "2024-03-01 12:00:00"),
+        ],
+    )
+    def test_index_of_a_forecast(self, tmp_path, monkeypatch, head, index, first):
+        text_file(tmp_path / "s.csv", head, index, SERIES)
+        arguments = ["forecast", "s.csv", "--steps", "2", "--index", head.split(",")[0]]
+        done = call(tmp_path, arguments, monkeypatch)
+        assert done.exit_code == 0, done.stderr
+        rows = list(csv.reader(done.stdout.splitlines()))
+        assert rows[0][0] == head.split(",")[0]
+        assert rows[1][0] == first
+
+    def test_forecast_without_an_index_counts_steps(self, folder, monkeypatch):
+        done = call(folder, ["forecast", "series.npy", "--steps", "2"], monkeypatch)
+        assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["step", "1", "2"]
+
+    def test_table_of_frequencies(self, folder, tmp_path, monkeypatch):
+        out, plot = tmp_path / "modes.csv", tmp_path / "modes.svg"
+        arguments = ["frequencies", "series.csv", "--out", out, "--plot", plot]
+        done = call(folder, arguments, monkeypatch)
+        assert done.exit_code == 0
+        table = read(out)
+        columns = dict(zip(table.names, table.values.T, strict=True))
+        found = abs(abs(columns["frequency"][1]) - 0.4 / (2 * np.pi))
+        assert found < 4 * columns["frequency_stderr"][1]
+        assert plot.exists()
+
+    @pytest.mark.parametrize("suffix", [".npz", ".mat"])
+    def test_matrices(self, folder, tmp_path, monkeypatch, suffix):
+        out = tmp_path / f"model{suffix}"
+        arguments = [*GOOD["identify"], "--order", "1", "--out", out]
+        assert call(folder, arguments, monkeypatch).exit_code == 0
+        model = np.load(out) if suffix == ".npz" else scipy.io.loadmat(out)
+        np.testing.assert_allclose(np.ravel(model["A"]), 0.8, atol=1e-6)
+        np.testing.assert_allclose(np.ravel(model["C"]) * np.ravel(model["B"]), 1.0, atol=1e-5)
+
+    def test_realized_matrices_have_the_order_asked_for(self, folder, tmp_path, monkeypatch):
+        out, plot = tmp_path / "model.npz", tmp_path / "poles.png"
+        arguments = ["realize", "outputs.csv", "--order", "3", "--out", out, "--plot", plot]
+        done = call(folder, arguments, monkeypatch)
+        assert done.exit_code == 0
+        assert done.stdout.startswith("order     3\n")
+        assert np.load(out)["D"].shape == (3, 3)
+        assert np.load(out)["G"].shape == (2, 2)
+        assert plot.exists()
+
+    def test_a_reader_that_has_seen_enough(self, folder, monkeypatch):
+        def closed(*_, **__):
+            raise BrokenPipeError(32, "Broken pipe")
+
+        monkeypatch.setattr("structrank.cli.common.print_table", closed)
+        done = call(folder, ["frequencies", "series.csv"], monkeypatch)
+        assert (done.exit_code, done.output) == (1, "")
+
+    def test_quiet(self, folder, tmp_path, monkeypatch):
+        out = tmp_path / "out.npy"
+        done = call(folder, ["recover", "series.npy", "--quiet", "--out", out, *QUICK], monkeypatch)
+        assert (done.exit_code, done.output) == (0, "")
+        assert out.exists()
+
+    def test_force_replaces(self, folder, tmp_path, monkeypatch):
+        out = tmp_path / "out.npy"
+        out.write_text("old")
+        done = call(folder, ["recover", "series.npy", "--force", "--out", out, *QUICK], monkeypatch)
+        assert done.exit_code == 0
+        assert np.load(out).shape == (N,)
+
+
+BAD_FILES = {
+    "missing": (None, "bad.csv does not exist"),
+    "empty": ("", "bad.csv is empty"),
+    "only a header": ("day,wind\n", "only a header"),
+    "text in a number": ("day,wind\n2024-01-01,1\n2024-01-02,x1\n", 'line 3.*"x1" is not a number'),
+    "all missing": ("day,wind\n2024-01-01,\n2024-01-02,\n", "no numbers"),
+    "one sample": ("wind\n1.5\n", "1 .* expected"),
+    "duplicate times": (
+        "day,wind\n2024-01-01,1\n2024-01-01,2\n2024-01-02,3\n",
+        '"2024-01-01" stands in the index already',
+    ),
+    "irregular times": (
+        "day,wind\n" + "".join(f"2024-01-{d:02},{d}\n" for d in (1, 2, 3, 4, 5, 9, 10, 11, 12)),
+        "irregular .*2024-01-09",
+    ),
+}
+
+
+class TestBadFiles:
+    @pytest.mark.parametrize("command", GOOD)
+    @pytest.mark.parametrize("name", BAD_FILES)
+    def test_one_line_and_nothing_written(self, tmp_path, monkeypatch, command, name):
+        content, message = BAD_FILES[name]
+        if content is not None:
+            (tmp_path / "bad.csv").write_text(content)
+        arguments = ["bad.csv" if a.endswith(".csv") else a for a in GOOD[command]]
+        if command == "identify":
+            arguments[3], arguments[5] = "wind", "wind"
+            if name in ("one sample", "irregular times"):
+                message = ""
+        if command in ("realize", "forecast") and name == "one sample":
+            message = ""
+        if command != "info":
+            arguments += ["--out", "out.npz"]
+        before = sorted(tmp_path.iterdir())
+        fails(call(tmp_path, arguments, monkeypatch), message)
+        assert sorted(tmp_path.iterdir()) == before
+
+    def test_irregular_numbers(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "x,wind", [*range(10), *range(20, 30)], range(20))
+        arguments = ["recover", "s.csv", "--index", "x"]
+        fails(call(tmp_path, arguments, monkeypatch), r"irregular \(around 20")
+
+    @pytest.mark.parametrize("value", ["1.5", "0"])
+    def test_constant_series(self, tmp_path, monkeypatch, value):
+        text_file(tmp_path / "s.csv", "wind", [value] * 30)
+        done = call(tmp_path, ["recover", "s.csv", "--out", "out.npy"], monkeypatch)
+        assert done.exit_code == 0, done.output
+        np.testing.assert_allclose(np.load(tmp_path / "out.npy"), float(value), atol=1e-6)
+        for command in ("realize", "identify"):
+            arguments = [command, "s.csv"]
+            if command == "identify":
+                arguments += ["--inputs", "1", "--outputs", "1"]
+            fails(call(tmp_path, arguments, monkeypatch), "constant")
+
+    def test_nothing_in_a_file(self, tmp_path, monkeypatch):
+        np.save(tmp_path / "zero.npy", np.zeros(40))
+        np.save(tmp_path / "noise.npy", RNG.standard_normal(40))
+        done = call(tmp_path, ["info", "zero.npy"], monkeypatch)
+        assert "the signal is zero" in done.stdout
+        fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "nothing but noise")
+        arguments = ["forecast", "noise.npy", "--steps", "2"]
+        fails(call(tmp_path, arguments, monkeypatch), "nothing but noise")
+
+    def test_gaps_in_outputs(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "wind", SERIES)
+        fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "6 outputs are missing")
+
+    def test_noise_has_no_system(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "wind", RNG.standard_normal(500))
+        fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "nothing stands out")
+        done = call(tmp_path, ["realize", "s.csv", "--order", "1"], monkeypatch)
+        assert done.stdout.startswith("order     1\n")  # what is asked for is found anyway
+
+    def test_labels_are_not_carried_on(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "name,wind", [f"row {t}" for t in T], SERIES)
+        arguments = ["forecast", "s.csv", "--steps", "2"]
+        fails(call(tmp_path, arguments, monkeypatch), r"row 0 .*--index none")
+        done = call(tmp_path, [*arguments, "--index", "none", "--columns", "2"], monkeypatch)
+        assert done.stdout.startswith("step,forecast,")
+
+    def test_without_pandas(self, folder, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        out = tmp_path / "out.csv"
+        done = call(folder, ["recover", "series.csv", "--out", out, *QUICK], monkeypatch)
+        assert done.exit_code == 0, done.output
+        assert read(out).index[0] == "2024-01-01"
+        done = call(folder, ["forecast", "series.csv", "--steps", "2"], monkeypatch)
+        fails(done, "pip install pandas")
+
+
+class TestBadOutputs:
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--out", "x.doc"], "x.doc has an unknown extension"),
+            (["--out", "nowhere/x.csv"], "nowhere is no folder"),
+            (["--out", "old.csv"], "old.csv exists: use --force"),
+            (["--errors", "old.csv"], "old.csv exists: use --force"),
+            (["--plot", "x.doc"], "unknown extension: known are .png"),
+            (["--plot", "old.png"], "old.png exists"),
+            (["--report", "x.pdf"], "unknown extension: known are .html"),
+            (["--report", "old.html"], "old.html exists"),
+            (["--out", "x.csv", "--errors", "x.csv"], "two outputs go to the same file"),
+            (["--out", "x.csv", "--report", "old.html"], "old.html exists"),
+        ],
+    )
+    def test_are_refused_before_any_work(self, folder, tmp_path, monkeypatch, options, message):
+        for name in ("old.csv", "old.png", "old.html"):
+            (tmp_path / name).write_text("old")
+        monkeypatch.setattr(
+            "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
+        )
+        done = call(tmp_path, ["recover", folder / "series.csv", *options], monkeypatch)
+        fails(done, re.escape(message))
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+            ("old.csv", "old.png", "old.html"), "old"
+        )
+
+    def test_volumes_are_no_text(self, tmp_path, monkeypatch):
+        np.save(tmp_path / "v.npy", np.zeros((3, 3, 3)))
+        monkeypatch.setattr(
+            "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
+        )
+        done = call(tmp_path, ["recover", "v.npy", "--out", "v.csv"], monkeypatch)
+        fails(done, "text holds at most two dimensions")
+
+    @pytest.mark.parametrize("command", ["realize", "identify"])
+    def test_matrices_have_two_formats(self, folder, monkeypatch, command):
+        done = call(folder, [*GOOD[command], "--out", "x.csv"], monkeypatch)
+        fails(done, "known are .npz, .mat")
+
+    def test_without_matplotlib(self, folder, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        for option in ("--plot=x.png", "--report=x.html"):
+            done = call(tmp_path, ["recover", folder / "series.csv", option], monkeypatch)
+            fails(done, r"pip install \"structrank\[plot\]\"")
+
+
+class TestUsage:
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["recover"],
+            ["recover", "series.csv", "--rank", "0"],
+            ["recover", "series.csv", "--mu", "-1"],
+            ["recover", "series.csv", "--window", "a"],
+            ["recover", "series.csv", "--channels", "x"],
+            ["recover", "series.csv", "--columns", "a,,b"],
+            ["recover", "series.csv", "--nonsense"],
+            ["forecast", "series.csv"],
+            ["forecast", "series.csv", "--steps", "2", "--level", "1"],
+            ["identify", "record.csv", "--inputs", "valve"],
+            ["nonsense"],
+        ],
+        ids=" ".join,
+    )
+    def test_exit_code_two(self, folder, monkeypatch, arguments):
+        done = call(folder, arguments, monkeypatch)
+        assert done.exit_code == 2
+        assert done.stdout == ""
+        assert done.stderr.startswith("Usage: ")
+        assert done.stderr.splitlines()[-1].startswith("Error: ")
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (["--columns", "sun"], 'no column "sun"'),
+            (["--index", "sun"], 'no column "sun"'),
+            (["--variable", "x"], "choose columns"),
+            (["--window", "99"], "window"),
+            (["--window", "5,5"], "window"),
+            (["--channels", "1"], "channels is 1"),
+        ],
+    )
+    def test_options_that_do_not_fit_the_file(self, folder, monkeypatch, arguments, message):
+        fails(call(folder, ["recover", "series.csv", *arguments], monkeypatch), message)
+
+    @pytest.mark.parametrize("name", [*GOOD, "reproduce"])
+    def test_help_has_examples(self, name):
+        done = CliRunner().invoke(main, [name, "--help"])
+        assert done.exit_code == 0
+        assert f"Examples:\n    structrank {name} " in done.stdout
+
+    def test_help_names_all_commands_and_completion(self):
+        done = CliRunner().invoke(main, ["-h"])
+        assert all(re.search(rf"\n  {name} +\w.*[^.]\.\n", done.stdout) for name in main.commands)
+        assert "_STRUCTRANK_COMPLETE=bash_source" in done.stdout
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_completion_scripts(self, shell):
+        cls = get_completion_class(shell)
+        assert "structrank" in cls(main, {}, "structrank", "_STRUCTRANK_COMPLETE").source()
+
+    def test_warnings_are_one_line_each(self, folder, monkeypatch):
+        import warnings
+
+        def doubtful(*_, **__):
+            warnings.warn("this is\ndoubtful", UserWarning, stacklevel=2)
+            raise ValueError("and\nwrong")
+
+        monkeypatch.setattr("structrank.applications.recover", doubtful)
+        done = call(folder, ["recover", "series.csv"], monkeypatch)
+        assert done.stderr == "Warning: this is doubtful\nError: and wrong\n"

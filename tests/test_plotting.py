@@ -1,0 +1,454 @@
+"""Pictures hold what they are said to show: read back from the Axes."""
+
+from __future__ import annotations
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from matplotlib import pyplot
+from matplotlib.dates import date2num
+from matplotlib.figure import Figure
+
+from structrank import Hankel, ModeErrors, Modes, Problem, gcgls
+from structrank.applications import StateSpaceModel, forecast, impute, recover
+from structrank.files import FileError
+from structrank.plotting import (
+    plot_convergence,
+    plot_forecast,
+    plot_modes,
+    plot_poles,
+    plot_signal,
+    plot_singular_values,
+    save_picture,
+)
+
+N = 60
+T = np.arange(N)
+RNG = np.random.default_rng(0)
+SERIES = np.cos(0.4 * T) * np.exp(-T / 60) + 0.05 * RNG.standard_normal(N)
+SERIES[20:26] = np.nan
+SERIES[40] = np.nan
+MISSING = np.isnan(SERIES)
+QUICK = {"kind": "refit", "rank": 2, "mu": 0.5}
+
+
+@pytest.fixture(autouse=True)
+def _no_window():
+    mpl.use("Agg")
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def found():
+    return recover(SERIES, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def ahead():
+    return forecast(SERIES, steps=10)
+
+
+def line(axis, label):
+    (one,) = [line for line in axis.lines if line.get_label() == label]
+    return one
+
+
+def collection(axis, label):
+    (one,) = [c for c in axis.collections if c.get_label() == label]
+    return one
+
+
+def labels(axis):
+    return {text.get_text() for text in axis.get_legend().get_texts()}
+
+
+def band(axis, label, x):
+    """Lower and upper end of a band at x, from its outline."""
+    corners = collection(axis, label).get_paths()[0].vertices
+    ends = [corners[np.isclose(corners[:, 0], at), 1] for at in x]
+    return np.array([e.min() for e in ends]), np.array([e.max() for e in ends])
+
+
+class TestSeries:
+    def test_lines_dots_and_band_are_the_numbers(self, found):
+        axis = plot_signal(found, Figure())
+        np.testing.assert_array_equal(line(axis, "recovered").get_ydata(), found.signal)
+        np.testing.assert_array_equal(line(axis, "recovered").get_xdata(), T)
+        np.testing.assert_array_equal(line(axis, "seen").get_ydata(), SERIES)
+        lower, upper = band(axis, "95% band", T[1:-1])
+        np.testing.assert_allclose(lower, (found.signal - 1.96 * found.stderr)[1:-1], atol=1e-4)
+        np.testing.assert_allclose(upper, (found.signal + 1.96 * found.stderr)[1:-1], atol=1e-4)
+        assert axis.get_xlabel() == "sample"
+        assert axis.get_ylabel() == "value"
+        assert labels(axis) == {"recovered", "95% band", "gap", "seen"}
+
+    def test_gaps_are_where_nothing_is_seen(self, found):
+        axis = plot_signal(found, Figure())
+        spans = [
+            (path.vertices[:, 0].min(), path.vertices[:, 0].max())
+            for path in collection(axis, "gap").get_paths()
+        ]
+        assert spans == [(19.5, 25.5), (39.5, 40.5)]
+        covered = [any(a < t < b for a, b in spans) for t in T]
+        np.testing.assert_array_equal(covered, MISSING)
+
+    def test_without_gaps_none_is_marked(self):
+        axis = plot_signal(recover(np.cos(0.4 * T), **QUICK), Figure())
+        assert "gap" not in labels(axis)
+
+    def test_index_of_pandas(self):
+        days = pd.date_range("2024-01-01", periods=N, freq="D", name="day")
+        axis = plot_signal(recover(pd.Series(SERIES, days, name="wind"), **QUICK), Figure())
+        np.testing.assert_array_equal(line(axis, "seen").get_xdata(), days.to_numpy())
+        assert axis.get_xlabel() == "day"
+        assert axis.get_ylabel() == "wind"
+        start = collection(axis, "gap").get_paths()[0].vertices[:, 0].min()
+        assert start == date2num(days[20]) - 0.5
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            pd.period_range("2024-01", periods=N, freq="M"),
+            pd.date_range("2024-01-01", periods=N, freq="D", tz="Europe/Berlin"),
+            pd.Index(0.5 * T, name="seconds"),
+        ],
+        ids=["periods", "time zone", "numbers"],
+    )
+    def test_other_indexes(self, index):
+        figure = Figure()
+        axis = plot_signal(recover(pd.Series(SERIES, index), **QUICK), figure)
+        figure.canvas.draw()
+        assert len(line(axis, "recovered").get_xdata()) == N
+        assert axis.get_xlabel() == (index.name or "time")
+
+    def test_labels_are_counted(self):
+        named = pd.Series(SERIES, [f"day {t}" for t in T])
+        axis = plot_signal(recover(named, **QUICK), Figure())
+        np.testing.assert_array_equal(line(axis, "seen").get_xdata(), T)
+
+    def test_names_are_no_formulas(self):
+        index = pd.RangeIndex(N, name="$t_$")
+        figure = Figure()
+        axis = plot_signal(recover(pd.Series(SERIES, index, name="$a^$ \\b"), **QUICK), figure)
+        figure.canvas.draw()
+        assert (axis.get_xlabel(), axis.get_ylabel()) == ("$t_$", "$a^$ \\b")
+
+    def test_xarray_coordinates(self):
+        array = xr.DataArray(SERIES, {"depth": 2.0 * T}, ["depth"], name="salt")
+        axis = plot_signal(recover(array, **QUICK), Figure())
+        np.testing.assert_array_equal(line(axis, "seen").get_xdata(), 2.0 * T)
+        assert (axis.get_xlabel(), axis.get_ylabel()) == ("depth", "salt")
+
+    def test_columns_are_stacked(self):
+        frame = pd.DataFrame({"a": SERIES, "b": 2 * np.roll(SERIES, 3)})
+        result = recover(frame, **QUICK)
+        axes = plot_signal(result, Figure())
+        assert [axis.get_ylabel() for axis in axes] == ["a", "b"]
+        for axis, name in zip(axes, "ab", strict=True):
+            np.testing.assert_array_equal(line(axis, "recovered").get_ydata(), result.signal[name])
+            np.testing.assert_array_equal(line(axis, "seen").get_ydata(), frame[name])
+
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_channels_of_square_arrays_are_told_apart(self, axis):
+        few = np.stack([np.roll(np.cos(0.4 * np.arange(8)), k) for k in range(8)], axis=axis)
+        few[tuple([3, 5][:: 1 - 2 * axis])] = 7.0  # so that it is not its own transpose
+        result = recover(few, channels=axis, rank=2, mu=0.1, kind="refit")
+        panels = plot_signal(result, Figure())
+        assert len(panels) == 8
+        for k, panel in enumerate(panels):
+            np.testing.assert_array_equal(line(panel, "seen").get_ydata(), few.take(k, axis))
+
+    def test_channels_first(self):
+        array = xr.DataArray(
+            np.stack([SERIES, 2 * SERIES, -SERIES]), {"depth": 2.0 * T}, ["sensor", "depth"]
+        )
+        for samples, x, label in ((array, 2.0 * T, "depth"), (array.to_numpy(), T, "sample")):
+            panels = plot_signal(recover(samples, channels=0, **QUICK), Figure())
+            assert [panel.get_ylabel() for panel in panels] == [
+                *("channel 1", "channel 2", "channel 3")
+            ]
+            np.testing.assert_array_equal(line(panels[2], "seen").get_ydata(), -SERIES)
+            np.testing.assert_array_equal(line(panels[2], "seen").get_xdata(), x)
+            assert panels[2].get_xlabel() == label
+
+    def test_complex_series_have_real_part_and_modulus(self):
+        z = np.exp((0.5j - 0.01) * T) + 0.02 * (RNG.standard_normal(N) + 1j)
+        result = recover(z, rank=1, mu=0.5, kind="refit")
+        real, modulus = plot_signal(result, Figure())
+        assert (real.get_ylabel(), modulus.get_ylabel()) == ("real part", "modulus")
+        np.testing.assert_array_equal(line(real, "recovered").get_ydata(), result.signal.real)
+        np.testing.assert_array_equal(line(modulus, "seen").get_ydata(), abs(z))
+        lower, upper = band(modulus, "95% band", T[1:-1])  # half of the variance is along the ray
+        np.testing.assert_allclose(
+            upper - lower, 2 * 1.96 * result.stderr[1:-1] / 2**0.5, rtol=1e-3
+        )
+
+    def test_no_band_where_errors_are_unknown(self, found):
+        from dataclasses import replace
+
+        unknown = replace(found, stderr=np.full(N, np.inf))
+        assert "95% band" not in labels(plot_signal(unknown, Figure()))
+
+    def test_imputed_samples_have_no_band(self):
+        axis = plot_signal(impute(SERIES, **QUICK), Figure())
+        lower, upper = band(axis, "95% band", T[1:-1])
+        np.testing.assert_array_equal(upper - lower > 0, MISSING[1:-1])
+
+    def test_outliers_are_crosses_and_no_dots(self):
+        spoiled = SERIES.copy()
+        spoiled[[10, 50]] = 5.0
+        axis = plot_signal(recover(spoiled, robust=True, kind="refit"), Figure())
+        crosses = line(axis, "outlier").get_ydata()
+        np.testing.assert_array_equal(np.flatnonzero(~np.isnan(crosses)), [10, 50])
+        assert np.all(np.isnan(line(axis, "seen").get_ydata()[[10, 50]]))
+
+    def test_at_most_twelve_channels(self):
+        many = np.stack([np.cos(0.4 * T[:20] + k) for k in range(14)], axis=1)
+        assert len(plot_signal(recover(many, channels=1, **QUICK), Figure())) == 12
+
+
+class TestImages:
+    def image(self):
+        k = np.arange(12)
+        image = np.cos(0.7 * k)[:, None] * np.cos(0.4 * k)
+        image[3, 4] = image[7, 7:10] = np.nan
+        return image
+
+    def test_three_panels(self):
+        image = self.image()
+        result = recover(image, rank=4, mu=0.5, sigma=0.1, kind="refit")
+        seen, recovered, stderr = plot_signal(result, Figure())
+        np.testing.assert_array_equal(seen.images[0].get_array().filled(np.nan), image)
+        np.testing.assert_array_equal(recovered.images[0].get_array(), result.signal)
+        np.testing.assert_array_equal(stderr.images[0].get_array(), result.stderr)
+        assert seen.images[0].get_clim() == recovered.images[0].get_clim()
+        titles = [panel.get_title() for panel in (seen, recovered, stderr)]
+        assert titles == ["seen", "recovered", "standard error"]
+
+    def test_complex_has_two_rows(self):
+        image = self.image() * np.exp(0.3j * np.arange(12))
+        result = recover(image, rank=4, mu=0.5, sigma=0.1, kind="refit")
+        panels = plot_signal(result, Figure())
+        np.testing.assert_array_equal(panels[1].images[0].get_array(), result.signal.real)
+        np.testing.assert_array_equal(panels[4].images[0].get_array(), abs(result.signal))
+        assert panels[3].get_ylabel() == "modulus\nrow"
+
+    def test_volumes_show_their_middle(self):
+        k = np.arange(6)
+        volume = np.cos(0.9 * (k[:, None, None] + k[:, None] + k))
+        result = recover(volume, rank=2, mu=0.5, sigma=0.1, kind="refit")
+        panels = plot_signal(result, Figure())
+        np.testing.assert_array_equal(panels[1].images[0].get_array(), result.signal[3])
+        assert panels[0].get_ylabel() == "slice [3, :, :]\nrow"
+
+
+class TestForecast:
+    def test_contents(self, ahead):
+        axis = plot_forecast(ahead, Figure())
+        np.testing.assert_array_equal(line(axis, "seen").get_ydata(), SERIES)
+        np.testing.assert_array_equal(line(axis, "fit").get_ydata(), ahead.refit.y[:N])
+        np.testing.assert_array_equal(line(axis, "forecast").get_ydata(), ahead.mean)
+        np.testing.assert_array_equal(line(axis, "forecast").get_xdata(), np.arange(N, N + 10))
+        lower, upper = band(axis, "95% interval", np.arange(N + 1, N + 9))
+        np.testing.assert_allclose(lower, ahead.lower[1:-1])
+        np.testing.assert_allclose(upper, ahead.upper[1:-1])
+
+    def test_dates_go_on_and_columns_are_stacked(self):
+        days = pd.date_range("2024-01-01", periods=N, freq="D", name="day")
+        frame = pd.DataFrame({"a": SERIES, "b": 2 * SERIES}, days)
+        result = forecast(frame, steps=5, level=0.8)
+        axes = plot_forecast(result, Figure())
+        assert [axis.get_ylabel() for axis in axes] == ["a", "b"]
+        assert axes[1].get_xlabel() == "day"
+        x = line(axes[1], "forecast").get_xdata()
+        np.testing.assert_array_equal(x, pd.date_range("2024-03-01", periods=5).to_numpy())
+        np.testing.assert_array_equal(line(axes[1], "forecast").get_ydata(), result.mean["b"])
+        assert "80% interval" in labels(axes[0])
+
+    def test_long_series_show_their_end(self):
+        long = np.cos(0.4 * np.arange(300))
+        axis = plot_forecast(forecast(long, steps=5), Figure())
+        np.testing.assert_array_equal(line(axis, "seen").get_ydata(), long[-200:])
+
+
+class TestResults:
+    def test_convergence(self, found):
+        objective, gap = plot_convergence(found.result, Figure())
+        history = found.result.history
+        np.testing.assert_array_equal(objective.lines[0].get_ydata(), history.objective)
+        expected = [np.nan if g == 0 else g for g in history.gap]
+        np.testing.assert_array_equal(gap.lines[0].get_ydata(), expected)
+        np.testing.assert_array_equal(gap.lines[0].get_xdata(), range(len(history)))
+        assert gap.get_yscale() == "log"
+        assert (objective.get_ylabel(), gap.get_xlabel()) == ("objective", "iteration")
+
+    def test_singular_values(self, found):
+        expected = np.linalg.svd(found.result.X.to_dense(), compute_uv=False)
+        for source in (found, found.result):
+            axis = plot_singular_values(source, Figure())
+            shown = axis.lines[0].get_ydata()
+            np.testing.assert_allclose(shown, expected[: len(shown)], rtol=1e-9)
+            assert np.all(expected[len(shown) :] < 1e-10 * expected[0])
+
+    def test_a_zero_result(self):
+        problem = Problem(Hankel(20, window=10), np.ones(20), mu=100.0, measure="lifted")
+        result = gcgls(problem, lam=1.0)
+        figure = Figure()
+        assert len(plot_singular_values(result, figure).lines[0].get_ydata()) == 0
+        figure.canvas.draw()
+        plot_convergence(result, Figure())
+
+
+class TestModes:
+    modes = Modes(
+        [0.1, -0.3],
+        dampings=[0.0, 0.05],
+        amplitudes=[1.0, 2j],
+        stderr=ModeErrors(
+            np.array([[0.01], [0.02]]),
+            np.array([[0.0], [0.01]]),
+            np.array([0.1, np.inf]),
+            np.array([0.1, 0.2]),
+        ),
+    )
+
+    def test_spectrum(self):
+        axis = plot_modes(self.modes, Figure())
+        np.testing.assert_array_equal(axis.lines[0].get_xydata(), [[-0.3, 2], [0.1, 1]])
+        stems = axis.collections[0].get_segments()
+        np.testing.assert_array_equal(stems, [[[-0.3, 0], [-0.3, 2]], [[0.1, 0], [0.1, 1]]])
+        sideways, upright = (c.get_segments() for c in axis.collections[1:3])
+        np.testing.assert_allclose(sideways, [[[-0.32, 2], [-0.28, 2]], [[0.09, 1], [0.11, 1]]])
+        np.testing.assert_allclose(upright[1], [[0.1, 0.9], [0.1, 1.1]])
+        assert len(upright[0]) == 0  # nothing is known of it
+        assert axis.get_ylabel() == "amplitude"
+
+    def test_several_channels_count_together(self):
+        amplitudes = np.array([[3.0, 4.0]])
+        errors = ModeErrors(
+            np.array([[0.01]]), np.array([[0.0]]), np.array([[0.1, 0.2]]), np.zeros((1, 2))
+        )
+        axis = plot_modes(Modes([0.1], 0.0, amplitudes, errors), Figure())
+        assert axis.lines[0].get_ydata() == [5.0]
+        (ends,) = axis.collections[2].get_segments()
+        expected = np.hypot(3 * 0.1, 4 * 0.2) / 5
+        np.testing.assert_allclose(ends[:, 1], [5 - expected, 5 + expected])
+
+    def test_more_axes_are_scattered(self):
+        frequencies = np.array([[0.1, 0.2, 0.3], [-0.1, -0.2, 0.4]])
+        first, second = plot_modes(Modes(frequencies, amplitudes=[2.0, 1.0]), Figure())
+        np.testing.assert_array_equal(first.collections[0].get_offsets(), frequencies[:, :2])
+        np.testing.assert_array_equal(second.collections[0].get_offsets(), frequencies[:, 1:])
+        assert (second.get_xlabel(), second.get_ylabel()) == ("frequency 2", "frequency 3")
+
+    def test_poles_of_modes(self):
+        axis = plot_poles(self.modes, Figure())
+        np.testing.assert_allclose(np.hypot(*axis.lines[0].get_xydata().T), 1.0)
+        expected = np.exp(2j * np.pi * np.array([-0.3, 0.1]) - [0.05, 0.0])
+        np.testing.assert_allclose(axis.lines[1].get_xydata() @ [1, 1j], expected)
+        assert axis.get_aspect() == 1.0
+
+    def test_poles_of_axes_have_colours(self):
+        axis = plot_poles(Modes(np.array([[0.1, 0.2]])), Figure())
+        assert labels(axis) == {"axis 1", "axis 2"}
+
+    def test_poles_of_a_model(self):
+        model = StateSpaceModel([[0.5, 0.2], [0.0, -0.3]], np.ones((2, 1)), [[1, 1]], [[1]])
+        axis = plot_poles(model, Figure())
+        np.testing.assert_allclose(sorted(axis.lines[1].get_xdata()), [-0.3, 0.5])
+
+
+class TestAxes:
+    def test_given_axes_are_used(self, found):
+        axis = Figure().subplots()
+        assert plot_signal(found, axis) is axis
+        both = Figure().subplots(2)
+        assert list(plot_convergence(found.result, both)) == list(both)
+
+    def test_new_figures_are_those_of_pyplot(self, found):
+        axis = plot_signal(found)
+        assert axis.figure is pyplot.gcf()
+
+    def test_methods_draw_the_same(self, found, ahead):
+        assert len(found.plot(Figure()).lines) == len(plot_signal(found, Figure()).lines)
+        assert ahead.plot(Figure()).get_ylabel() == "value"
+        assert len(found.result.plot(Figure())) == 2
+
+    def test_nothing_is_shown(self, found, monkeypatch):
+        monkeypatch.setattr(pyplot, "show", lambda: pytest.fail("a window was opened"))
+        plot_signal(found)
+
+    def test_wrong_axes(self, found):
+        with pytest.raises(ValueError, match="ax holds 1 axes, but 2 panels are drawn"):
+            plot_convergence(found.result, Figure().subplots())
+        figure = Figure()
+        figure.subplots()
+        with pytest.raises(ValueError, match="has axes already"):
+            plot_signal(found, figure)
+
+    @pytest.mark.parametrize(
+        "plot",
+        [
+            plot_signal,
+            plot_forecast,
+            plot_singular_values,
+            plot_convergence,
+            plot_modes,
+            plot_poles,
+        ],
+    )
+    def test_wrong_things(self, plot):
+        with pytest.raises(TypeError, match=r"is list, but .* expected"):
+            plot([1.0], Figure())
+
+    def test_without_matplotlib(self, found, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        with pytest.raises(ImportError, match=r"structrank\[plot\]"):
+            plot_signal(found)
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")]
+    )
+    def test_formats(self, tmp_path, name, start):
+        save_picture(tmp_path / name, plot_poles, Modes([0.1]))
+        assert (tmp_path / name).read_bytes().startswith(start)
+        assert [path.name for path in tmp_path.iterdir()] == [name]
+
+    def test_an_old_file_is_kept(self, tmp_path):
+        path = tmp_path / "a.png"
+        path.write_text("old")
+        with pytest.raises(FileError, match="exists: use --force"):
+            save_picture(path, plot_poles, Modes([0.1]))
+        assert path.read_text() == "old"
+        save_picture(path, plot_poles, Modes([0.1]), force=True)
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+    def test_nothing_is_left_of_a_failure(self, tmp_path, monkeypatch):
+        def fail(self, path, **_):
+            path.write_text("half")
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(Figure, "savefig", fail)
+        with pytest.raises(FileError, match=r"a.png cannot be written: No space left on device"):
+            save_picture(tmp_path / "a.png", plot_poles, Modes([0.1]))
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("a.doc", "unknown extension: known are .png, .svg, .pdf"),
+            ("nowhere/a.png", "is no folder"),
+            ("folder.png", "is a folder"),
+        ],
+    )
+    def test_bad_places(self, tmp_path, name, message):
+        (tmp_path / "folder.png").mkdir()
+        with pytest.raises(FileError, match=message):
+            save_picture(tmp_path / name, plot_poles, Modes([0.1]))

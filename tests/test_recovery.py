@@ -1,0 +1,370 @@
+"""Signals with gaps and noise in, signals out; and what comes after a series."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from structrank import Mask, Modes, refit
+from structrank.applications import denoise, forecast, impute, recover
+from structrank.applications.frequencies import frequencies, modes_table
+from structrank.applications.estimates import left_out
+from structrank.applications.recovery import from_channels, hankel_problem
+from structrank.modes import NoModes
+from structrank.refit import refit_modes
+
+REAL = Modes([0.07, -0.07, 0.0], [0.01, 0.01, 0.0], [0.5 + 0.2j, 0.5 - 0.2j, 2.0])
+COMPLEX = Modes([0.11, -0.23], [0.0, 0.02], [1.0, 1.5j])
+PLANE = Modes([[0.1, 0.2], [-0.25, 0.05]], 0.0, [2.0, 1.0])
+
+
+def noisy(modes, shape, sigma, seed, missing=0.3, *, real=False):
+    """A signal, samples of it with noise, and which are missing."""
+    rng = np.random.default_rng(seed)
+    truth = modes.signal(shape)
+    noise = (rng.standard_normal(truth.shape) + 1j * rng.standard_normal(truth.shape)) / 2**0.5
+    if real:
+        truth, noise = truth.real, rng.standard_normal(truth.shape)
+    gaps = rng.random(truth.shape) < missing
+    return truth, np.where(gaps, np.nan, truth + sigma * noise), gaps
+
+
+def oracle(modes, samples):
+    """The best fit from the truth on: what no method that has to find the modes can beat."""
+    problem = replace(hankel_problem(samples), measure=Mask(~np.isnan(samples)))
+    return refit_modes(problem, modes).y
+
+
+CASES = {
+    "real": (REAL, 80, 0.1, True),
+    "complex": (COMPLEX, 60, 0.2, False),
+    "plane": (PLANE, (11, 9), 0.3, False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_recovery_is_near_what_is_possible(case):
+    modes, shape, sigma, real = CASES[case]
+    truth, samples, _ = noisy(modes, shape, sigma, 0, real=real)
+    found = recover(samples)
+    assert found.kind == "refit"
+    assert found.rank == len(modes)
+    assert found.signal.shape == truth.shape
+    assert np.iscomplexobj(found.signal) != real
+    best = np.linalg.norm(oracle(modes, samples) - truth)
+    assert np.linalg.norm(found.signal - truth) < 1.01 * best
+    assert 0.7 * sigma < found.sigma < 1.3 * sigma
+    assert len(found.modes) == found.rank
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_exact_samples_give_the_exact_signal(case):
+    modes, shape, _, real = CASES[case]
+    truth, samples, _ = noisy(modes, shape, 0.0, 1, real=real)
+    found = recover(samples)
+    assert found.rank == len(modes)
+    assert np.max(np.abs(found.signal - truth)) < 1e-5
+
+
+def test_standard_errors_cover_the_truth():
+    inside = []
+    for seed in range(8):
+        truth, samples, _ = noisy(REAL, 60, 0.1, 100 + seed, real=True)
+        found = recover(samples, kind="refit", rank=3)
+        inside.append(np.mean(np.abs(found.signal - truth) < 1.96 * found.stderr))
+    assert 0.8 < np.mean(inside) <= 1
+
+
+def test_channels_share_modes_so_that_one_fills_the_gap_of_the_other():
+    modes = Modes([0.06, -0.06], 0.0, [[0.5, 1j], [0.5, -1j]])
+    truth, samples, _ = noisy(modes, 60, 0.05, 2, missing=0.0, real=True)
+    samples[20:45, 0] = np.nan
+    found = recover(samples, channels=1)
+    assert found.rank == 2
+    assert np.max(np.abs(found.signal - truth)) < 0.1
+    across = recover(samples.T, channels=0)
+    np.testing.assert_array_equal(across.signal, found.signal.T)
+    np.testing.assert_array_equal(across.stderr, found.stderr.T)
+    np.testing.assert_array_equal(recover(samples, channels=-1).signal, found.signal)
+
+
+def test_channels_go_to_the_end_and_come_back(rng):
+    values = rng.standard_normal((4, 3, 5))
+    for axis in range(3):
+        problem = hankel_problem(values, channels=axis)
+        assert problem.structure.block == (values.shape[axis], 1)
+        np.testing.assert_array_equal(from_channels(problem.b, axis), values)
+
+
+def test_each_kind_can_be_asked_for():
+    truth, samples, _ = noisy(REAL, 60, 0.2, 3, real=True)
+    auto, refitted, convex = (recover(samples, kind=kind) for kind in ("auto", "refit", "convex"))
+    assert (refitted.kind, convex.kind) == ("refit", "convex")
+    chosen = {"refit": refitted, "convex": convex}[auto.kind]
+    np.testing.assert_array_equal(auto.signal, chosen.signal)
+    np.testing.assert_array_equal(convex.signal, convex.result.y)
+    np.testing.assert_array_equal(refitted.signal, refit(refitted.result, refitted.rank).y)
+    assert np.linalg.norm(convex.signal - truth) < np.linalg.norm(truth) / 3
+    for found in (auto, refitted, convex):
+        assert np.all(found.stderr > 0)  # nor NaN
+
+
+def test_what_is_known_is_used():
+    _, samples, _ = noisy(REAL, 60, 0.1, 4, real=True)
+    for kind in ("auto", "convex", "refit"):
+        given = recover(samples, mu=2.0, kind=kind)
+        assert (given.selection, given.result.problem.mu) == (None, 2.0)
+    assert recover(samples, rank=2, kind="refit").rank == 2
+    assert recover(samples, rank=6, kind="refit").rank == 6
+    known, unknown = recover(samples, sigma=0.2, kind="refit"), recover(samples, kind="refit")
+    assert known.sigma == 0.2
+    ratio = known.stderr / unknown.stderr
+    np.testing.assert_allclose(ratio, 0.2 / unknown.sigma, rtol=1e-4)
+    steady = recover(samples, rank=3, undamped=True, kind="refit")
+    assert not np.any(steady.modes.dampings)
+
+
+@pytest.mark.parametrize("undamped", [False, True])
+def test_nothing_but_noise_is_no_signal(rng, undamped):
+    samples = rng.standard_normal(60)
+    found = recover(samples, kind="refit", undamped=undamped)
+    assert (found.rank, found.modes) == (0, None)
+    np.testing.assert_array_equal(found.signal, 0)
+    assert found.sigma == pytest.approx(np.sqrt(np.mean(samples**2)))
+
+
+def test_more_modes_than_there_are_is_an_error():
+    with pytest.raises(ValueError, match="rank is 30, but"):
+        recover(np.random.default_rng(0).standard_normal(20), rank=30)
+    with pytest.raises(ValueError, match="rank is 2, but"):
+        recover(np.ones(30), rank=2)
+
+
+def test_a_channel_without_a_value_is_an_error():
+    samples = np.stack([np.cos(np.arange(30.0)), np.full(30, np.nan)], axis=1)
+    with pytest.raises(ValueError, match="channel 1 holds no value"):
+        recover(samples, channels=1)
+
+
+def test_a_recovery_says_what_it_is():
+    _, samples, gaps = noisy(REAL, 50, 0.1, 5, real=True)
+    text = repr(recover(samples))
+    for part in ("Recovery", f"50, {np.count_nonzero(~gaps)} values seen", "(sigma)", "rank"):
+        assert part in text
+
+
+def test_left_out_samples_are_seen_ones_in_gaps_like_those_of_the_data(rng):
+    samples = np.arange(100.0)
+    samples[40:55] = np.nan
+    problem = hankel_problem(samples)
+    for _ in range(5):
+        part = left_out(problem, rng)
+        assert not np.any(part & np.isnan(samples))
+        assert 0 < np.count_nonzero(part) < 40
+    starts = np.count_nonzero(np.diff(left_out(problem, rng).astype(int)) == 1)
+    assert starts <= 2  # a gap is one piece, or two around the old one
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        (np.full(20, np.nan), "0 values are seen"),
+        ([1.0], "1 values are seen"),
+        (3.0, "single number"),
+        ([1.0, np.inf, 2.0, 1.0, 3.0], "hold inf"),
+        (np.r_[1.0, 2.0, 3.0, np.full(20, np.nan)], "3 values are seen"),
+    ],
+)
+def test_too_little_to_go_on_is_an_error(samples, message):
+    for function in (recover, impute, denoise, frequencies):
+        with pytest.raises(ValueError, match=message):
+            function(samples)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "best"}, "kind is 'best'"),
+        ({"channels": 1}, "channels is 1, but the samples have 1 axes"),
+        ({"rank": 0}, "rank is 0"),
+        ({"sigma": -1.0}, "sigma"),
+        ({"mu": 0.0}, "mu"),
+        ({"window": 99}, "window"),
+    ],
+)
+def test_bad_options_are_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        recover(np.cos(np.arange(20.0)), **options)
+
+
+# Imputing and denoising
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_imputing_keeps_what_is_seen_bit_for_bit(dtype):
+    modes, real = (COMPLEX, False) if dtype.startswith("c") else (REAL, True)
+    truth, samples, gaps = noisy(modes, 60, 0.1, 6, real=real)
+    samples = samples.astype(dtype)
+    before = samples.copy()
+    filled = impute(samples)
+    assert filled.signal.dtype == dtype
+    np.testing.assert_array_equal(filled.signal[~gaps], samples[~gaps])
+    np.testing.assert_array_equal(samples, before)
+    assert np.max(np.abs(filled.signal - truth)[gaps]) < 0.4
+    np.testing.assert_array_equal(filled.stderr[~gaps], 0)
+    assert np.all(filled.stderr[gaps] > 0)
+    np.testing.assert_array_equal(filled.signal[gaps], recover(samples).signal[gaps])
+
+
+def test_denoising_is_recovering():
+    _, samples, _ = noisy(COMPLEX, 40, 0.2, 7)
+    np.testing.assert_array_equal(denoise(samples).signal, recover(samples).signal)
+
+
+# Frequencies
+
+
+def test_frequencies_come_with_errors_that_cover_them():
+    sure = []
+    for seed in range(5):
+        _, samples, _ = noisy(COMPLEX, 60, 0.2, 200 + seed)
+        modes = frequencies(samples)
+        order = np.argsort(modes.frequencies[:, 0])
+        off = modes.frequencies[order, 0] - np.sort(COMPLEX.frequencies[:, 0])
+        sure.append(np.abs(off) / modes.stderr.frequencies[order, 0])
+        assert np.max(np.abs(off)) < 2e-3
+    assert 0.5 < np.mean(np.array(sure) < 1.96) <= 1
+    assert np.mean(np.array(sure) > 0.1) > 0.5  # they are not just large
+
+
+def test_frequencies_take_what_is_known():
+    _, samples, _ = noisy(REAL, 60, 0.1, 8, real=True)
+    assert len(frequencies(samples, rank=2)) == 2
+    assert not np.any(frequencies(samples, rank=3, undamped=True).dampings)
+    large, small = (frequencies(samples, rank=3, sigma=sigma).stderr for sigma in (0.2, 0.1))
+    np.testing.assert_allclose(large.frequencies, 2 * small.frequencies, rtol=1e-4)
+
+
+def test_frequencies_of_noise_are_an_error(rng):
+    with pytest.raises(NoModes, match="nothing but noise is found"):
+        frequencies(rng.standard_normal(50))
+
+
+def test_a_table_of_modes_has_a_column_for_each_number():
+    _, samples, _ = noisy(PLANE, (11, 9), 0.1, 9)
+    modes = frequencies(samples)
+    table = modes_table(modes)
+    names = ["amplitude", "phase", "frequency_1", "frequency_2", "damping_1", "damping_2"]
+    assert list(table) == [name + end for name in names for end in ("", "_stderr")]
+    again = Modes(
+        np.stack([table["frequency_1"], table["frequency_2"]], axis=1),
+        np.stack([table["damping_1"], table["damping_2"]], axis=1),
+        table["amplitude"] * np.exp(1j * table["phase"]),
+    )
+    np.testing.assert_allclose(again.signal((5, 5)), modes.signal((5, 5)))
+    np.testing.assert_array_equal(table["frequency_2_stderr"], modes.stderr.frequencies[:, 1])
+    np.testing.assert_array_equal(table["phase_stderr"], modes.stderr.phases)
+
+
+def test_a_table_of_modes_numbers_channels_and_leaves_out_unknown_errors():
+    table = modes_table(Modes([0.1], 0.0, [[1.0, 2j]]))
+    assert list(table) == [
+        *("amplitude_1", "amplitude_2", "phase_1", "phase_2", "frequency", "damping")
+    ]
+    np.testing.assert_allclose([table["amplitude_2"][0], table["phase_2"][0]], [2, np.pi / 2])
+
+
+# Forecasting
+
+
+def seasons(n, sigma, seed):
+    t = np.arange(n)
+    truth = 10 + 0.1 * t + np.cos(2 * np.pi * t / 12)
+    return truth, truth + sigma * np.random.default_rng(seed).standard_normal(n)
+
+
+def test_trend_and_season_are_carried_on_exactly():
+    truth, _ = seasons(84, 0.0, 0)
+    ahead = forecast(truth[:72], 12)
+    assert np.max(np.abs(ahead.mean - truth[72:])) < 1e-2
+    assert ahead.rank == 4
+
+
+def test_trend_and_season_are_found_in_noise():
+    truth, samples = seasons(84, 0.05, 0)
+    ahead = forecast(samples[:72], 12)
+    assert np.max(np.abs(ahead.mean - truth[72:])) < 0.3
+    assert ahead.past_error < 0.4
+
+
+def test_intervals_hold_future_samples_as_often_as_they_say():
+    inside = []
+    t = np.arange(48)
+    for seed in range(10):
+        rng = np.random.default_rng(300 + seed)
+        samples = 2 * np.cos(0.4 * t + rng.uniform(0, 6)) + 0.3 * rng.standard_normal(48)
+        ahead = forecast(samples[:40], 8, rank=2)
+        inside.append((ahead.lower <= samples[40:]) & (samples[40:] <= ahead.upper))
+        np.testing.assert_allclose(ahead.upper - ahead.mean, 1.959964 * ahead.stderr, rtol=1e-5)
+    assert 0.85 <= np.mean(inside) <= 1
+    wide, narrow = (forecast(samples[:40], 8, rank=2, level=level) for level in (0.9, 0.1))
+    assert np.all(narrow.upper - narrow.lower < (wide.upper - wide.lower) / 5)
+
+
+def test_a_forecast_starts_where_the_series_ends_though_it_has_gaps():
+    truth = np.cos(0.3 * np.arange(70))
+    samples = truth + 0.05 * np.random.default_rng(0).standard_normal(70)
+    samples[30:36] = np.nan
+    for silent in (3, 20):
+        samples[60 - silent : 60] = np.nan
+        ahead = forecast(samples[:60], 10)
+        assert np.max(np.abs(ahead.mean - truth[60:])) < 0.2
+
+
+def test_channels_are_forecast_together():
+    t = np.arange(60)
+    truth = np.stack([np.cos(0.3 * t), 2 * np.sin(0.3 * t)], axis=1)
+    samples = truth + 0.05 * np.random.default_rng(0).standard_normal((60, 2))
+    ahead = forecast(samples[:52], 8, channels=1)
+    assert ahead.mean.shape == ahead.stderr.shape == (8, 2)
+    assert np.max(np.abs(ahead.mean - truth[52:])) < 0.2
+
+
+def test_complex_series_are_forecast():
+    truth, samples, _ = noisy(COMPLEX, 60, 0.05, 10, missing=0.0)
+    ahead = forecast(samples[:52], 8)
+    assert np.max(np.abs(ahead.mean - truth[52:])) < 0.2
+
+
+def test_noise_cannot_be_forecast(rng):
+    noise = rng.standard_normal(40)
+    with pytest.raises(NoModes, match="nothing but noise"):
+        forecast(noise, 5)
+    assert forecast(noise, 5, rank=2).rank == 2  # if one insists
+
+
+def test_a_forecast_says_what_it_is():
+    text = repr(forecast(np.cos(0.3 * np.arange(40)), 5, level=0.8))
+    for part in ("Forecast", "steps         5", "rank          2", "80%"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("samples", "options", "message"),
+    [
+        (np.ones(20), {"steps": 0}, "steps is 0"),
+        (np.ones(20), {"steps": 2.5}, "steps is 2.5"),
+        (np.ones(20), {"steps": 3, "level": 1.0}, "level is 1.0"),
+        (np.ones(20), {"steps": 3, "level": 95}, "level is 95"),
+        (np.ones(7), {"steps": 3}, "7 samples are given, but 8"),
+        (np.ones((20, 2)), {"steps": 3}, "channels=1"),
+        (np.ones((20, 2)), {"steps": 3, "channels": 0}, "channels=1"),
+        (np.ones((20, 2, 2)), {"steps": 3, "channels": 1}, "shape .20, 2, 2."),
+        (np.ones(20), {"steps": 3, "rank": 0}, "rank is 0"),
+    ],
+)
+def test_bad_forecasts_are_errors(samples, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        forecast(samples, **options)

@@ -1,0 +1,292 @@
+"""The page about a recovery or a forecast: complete, self-contained, readable."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import structrank
+from structrank.applications import forecast, recover
+from structrank.files import FileError
+from structrank.report import number_and_error, write_report
+
+N = 60
+T = np.arange(N)
+RNG = np.random.default_rng(0)
+SERIES = 2 + np.cos(0.4 * T) * np.exp(-T / 60) + 0.05 * RNG.standard_normal(N)
+SERIES[20:26] = np.nan
+NASTY = '<script>alert("1 & 2")</script>'
+DAYS = pd.date_range("2024-01-01", periods=N, freq="D", name=NASTY)
+VOID = {"meta", "img", "br", "link"}
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and keeps elements and text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        assert len(dict(attrs)) == len(attrs)
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return recover(pd.Series(SERIES, DAYS, name=NASTY), kind="refit")
+
+
+@pytest.fixture(scope="module")
+def ahead():
+    frame = pd.DataFrame({NASTY: SERIES, "b": np.roll(SERIES, 2)}, DAYS)
+    return forecast(frame, steps=7)
+
+
+@pytest.fixture(scope="module", params=["recovery", "forecast"])
+def page(request, found, ahead, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "page.html"
+    write_report(path, {"recovery": found, "forecast": ahead}[request.param])
+    return path
+
+
+class TestEveryPage:
+    def test_is_well_formed_and_accessible(self, page):
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith("<!DOCTYPE html>")
+        parsed = Page(text)
+        assert parsed.all("html") == [{"lang": "en"}]
+        assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in (
+            parsed.all("meta")
+        )
+        assert len(parsed.all("h1")) == len(parsed.all("main")) == len(parsed.all("title")) == 1
+        assert len(parsed.all("h2")) >= 5
+        assert len(parsed.all("img")) >= 3
+        assert all(len(image["alt"]) > 20 for image in parsed.all("img"))
+        assert all("scope" in head for head in parsed.all("th"))
+        names = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+        assert len(set(names)) == len(names)
+        for region in parsed.all("div"):
+            assert region.get("aria-labelledby", names[0]) in names
+
+    def test_holds_everything_itself(self, page):
+        parsed = Page(page.read_text(encoding="utf-8"))
+        for tag, attributes in parsed.elements:
+            assert tag not in {"script", "link", "iframe", "object", "embed", "base"}
+            for name, value in attributes.items():
+                assert not name.startswith("on")
+                if name in {"src", "href", "srcset", "data"}:
+                    assert value.startswith("data:image/")
+        outside = re.sub(r"data:image/[^\"]*", "", page.read_text(encoding="utf-8"))
+        assert not re.search(r"https?://|//\w|url\(|@import", outside)
+
+    def test_pictures_are_sharp_and_whole(self, page):
+        for image in Page(page.read_text(encoding="utf-8")).all("img"):
+            head, data = image["src"].split(",")
+            assert head == "data:image/svg+xml;base64"
+            root = ElementTree.fromstring(base64.b64decode(data))
+            assert root.tag.endswith("svg")
+            assert "script" not in {element.tag.split("}")[-1] for element in root.iter()}
+
+    def test_says_how_to_cite_and_with_what_it_was_made(self, page):
+        text = Page(page.read_text(encoding="utf-8")).text
+        assert "Efficient Structured Matrix Rank Minimization" in text
+        assert "NIPS 2014" in text
+        assert f"version {structrank.__version__}" in text
+        assert np.__version__ in text
+
+    def test_is_the_same_each_time(self, page, found, ahead, tmp_path):
+        again = tmp_path / "again.html"
+        first = page.read_text(encoding="utf-8")
+        write_report(again, found if "Recovered signal" in first else ahead)
+        assert again.read_text(encoding="utf-8") == first
+
+
+class TestRecovery:
+    def test_settings_certificate_and_modes(self, found, tmp_path):
+        write_report(tmp_path / "a.html", found)
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert "60 values, of which 54 were seen and 6 were missing" in text
+        assert f"mu {found.result.problem.mu:.4g}, from the data" in text
+        assert f"its certified gap is {found.result.gap:.2g}" in text
+        assert "not of this fit" in text
+        assert len(found.modes) == 3
+        f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
+        assert number_and_error(f, error) in text
+
+    def test_convex_estimates_are_certified_themselves(self, tmp_path):
+        write_report(tmp_path / "a.html", recover(SERIES, mu=1.0, kind="convex"))
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert "not of this fit" not in text
+        assert ", given" in text
+
+    def test_nothing_found(self, tmp_path):
+        nothing = recover(RNG.standard_normal(40), mu=1e3, kind="convex")
+        write_report(tmp_path / "a.html", nothing)
+        assert "0 of them" in Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+
+    def test_wide_pictures_scroll(self, tmp_path):
+        k = np.arange(10)
+        image = np.outer(np.cos(0.7 * k), np.cos(0.4 * k))
+        write_report(tmp_path / "a.html", recover(image, rank=4, mu=0.1, kind="refit"))
+        parsed = Page((tmp_path / "a.html").read_text(encoding="utf-8"))
+        (wide,) = [div for div in parsed.all("div") if div["class"] == "scroll wide"]
+        assert wide["aria-label"] == parsed.all("img")[0]["alt"]
+        assert "10 x 10" in wide["aria-label"]
+
+    def test_pictures_of_many_points_are_dots(self, tmp_path, found, monkeypatch):
+        monkeypatch.setattr("structrank.report.MOST_POINTS", 10)
+        write_report(tmp_path / "a.html", found)
+        first, *rest = Page((tmp_path / "a.html").read_text(encoding="utf-8")).all("img")
+        assert base64.b64decode(first["src"].split(",")[1]).startswith(b"\x89PNG")
+        assert all("svg" in image["src"][:20] for image in rest)
+
+
+class TestForecast:
+    def test_values_and_trust(self, ahead, tmp_path):
+        write_report(tmp_path / "a.html", ahead)
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        values = [ahead.mean, ahead.lower, ahead.upper]
+        row = [f"{part.iloc[0, column]:#.5g}" for column in (0, 1) for part in values]
+        assert " ".join(["2024-03-01", *row]) in text
+        assert f"forecasts is {ahead.past_error:.4g}" in text
+        assert "no certificate" in text
+
+    def test_long_tables_are_cut(self, tmp_path, ahead, monkeypatch):
+        monkeypatch.setattr("structrank.report.MOST_ROWS", 3)
+        write_report(tmp_path / "a.html", ahead)
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert "The first 3 of 7 are shown." in text
+        assert "2024-03-04" not in text
+
+    def test_names_are_escaped(self, ahead, tmp_path):
+        write_report(tmp_path / "a.html", ahead)
+        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+        assert "<script" not in text
+        assert html.escape(NASTY) in text
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (0.123456, 0.00123, "0.1235 ± 0.0012"),
+        (123.456, 12.3, "123 ± 12"),
+        (123.456, 1.23, "123.5 ± 1.2"),
+        (0.5, 0.0, "0.5"),
+        (0.5, np.nan, "0.5"),
+        (0.5, np.inf, "0.5"),
+        (123456.0, 1234.0, "123456 ± 1.2e+03"),
+        (1.0, 1e-12, "1 ± 1e-12"),
+    ],
+)
+def test_numbers_have_the_digits_of_their_errors(value, error, text):
+    assert number_and_error(value, error) == text
+
+
+class TestFile:
+    def test_an_old_file_is_kept(self, found, tmp_path):
+        path = tmp_path / "page.html"
+        path.write_text("old")
+        with pytest.raises(FileError, match=r"page.html exists: use --force"):
+            write_report(path, found)
+        assert path.read_text() == "old"
+        write_report(path, found, force=True)
+        assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE")
+
+    def test_nothing_is_left_of_a_failure(self, found, tmp_path, monkeypatch):
+        def fail(self, text, encoding):
+            self.write_bytes(text[:10].encode())
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("pathlib.Path.write_text", fail)
+        with pytest.raises(FileError, match="No space left on device"):
+            write_report(tmp_path / "page.html", found)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_wrong_name_and_wrong_thing(self, found, tmp_path):
+        with pytest.raises(FileError, match="unknown extension: known are .html, .htm"):
+            write_report(tmp_path / "page.pdf", found)
+        with pytest.raises(TypeError, match="is ndarray, but a Recovery or Forecast is expected"):
+            write_report(tmp_path / "page.html", SERIES)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_without_matplotlib(self, found, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+        with pytest.raises(ImportError, match=r"structrank\[plot\]"):
+            write_report(tmp_path / "page.html", found)
+
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+MEASURE = """
+<iframe id="page" srcdoc="{page}" style="width: {width}px; height: 2000px; border: 0"></iframe>
+<pre id="found"></pre>
+<script>
+document.getElementById("page").onload = function () {{
+  const inside = this.contentDocument;
+  const images = [...inside.images];
+  document.getElementById("found").textContent = JSON.stringify({{
+    width: inside.documentElement.scrollWidth,
+    images: images.map(i => [i.naturalWidth, i.getBoundingClientRect().width]),
+    letters: parseFloat(getComputedStyle(inside.querySelector("p")).fontSize),
+  }});
+}};
+</script>
+"""
+
+
+@pytest.mark.skipif(not BROWSER, reason="no Chromium is installed")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_in_a_browser(found, tmp_path, width):
+    page = tmp_path / "page.html"
+    write_report(page, found)
+    around = tmp_path / "around.html"
+    text = html.escape(page.read_text(encoding="utf-8"))
+    around.write_text(MEASURE.format(page=text, width=width), encoding="utf-8")
+    options = [
+        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+        *("--disable-component-update", "--disable-sync", "--no-first-run"),
+        f"--user-data-dir={tmp_path / 'profile'}",
+        *("--window-size=1400,2100", "--virtual-time-budget=10000", "--dump-dom"),
+    ]
+    done = subprocess.run(
+        [BROWSER, *options, around.as_uri()], capture_output=True, text=True, timeout=120
+    )
+    got = json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout)[1]))
+    assert got["width"] <= width  # nothing sticks out to the side
+    assert len(got["images"]) == 5
+    for natural, shown in got["images"]:
+        assert natural > 0  # it could be read
+        assert 280 < shown <= width
+    assert got["letters"] >= 16
