@@ -227,7 +227,8 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
     structure = problem.structure
     chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
     noise = "unknown" if found.sigma is None else f"{found.sigma:.4g} (standard deviation)"
-    estimate = {"refit": "fit of the modes", "convex": "convex solution"}[found.kind]
+    names = {"refit": "fit of the modes", "convex": "convex solution"}
+    estimate = names.get(found.kind, found.kind)
     return [
         ("signal", _times(np.shape(found.signal))),
         ("structure", repr(structure)),

@@ -10,9 +10,11 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._array import Array, like, to_numpy
+from ..local_search import local_search
+from ..lowrank import LowRank
 from ..measure import Weighted
 from ..modes import NoModes
-from ..objective import mu_max
+from ..objective import Penalized, mu_max
 from ..path import natural_lam, solve_at
 from ..problem import Problem, positive
 from ..refit import Refit, refit
@@ -25,7 +27,12 @@ MAX_ITER = 50
 FACTOR = 0.5  # from one mu to the next
 LEAST_MU = 1e-9  # over mu_max
 LEAST_SHARE = 1e-4  # of the mu chosen, at which to look for a rank that is given
+RANKS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128)  # looked at without shrinkage
+RISEN = 1.2  # squared error over the least one, from where on higher ranks are worse
+LOOSE = 0.3  # price of a departure from the structure there, over that of the data
+SEARCH_STEPS = 100
 HELD_OUT = 5  # one in about this many samples is left out
+FEW_VALUES = 200_000  # of a signal, for which several parts are left out in turn
 ENOUGH, MOST_PARTS = 150, 3  # samples left out in all, in at most so many parts
 SMALLEST_GAIN = 0.05  # in the squared error, for which to go on to a smaller mu
 CLEARLY = 0.9  # better, in the squared error
@@ -58,9 +65,11 @@ class Estimates:
         self.lam, self.top = natural_lam(problem), mu_max(problem)
         self.selection: Selection | None = None
         self.fit: Refit | None = None
+        self.fixed: tuple[int, Array] = (0, problem.backprojection)
         self.prediction_error = np.inf
         seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
-        self.too_high = min(seen, *problem.structure.shape) // 4  # a rank that explains nothing
+        # A rank that explains nothing.
+        self.too_high = min(seen // 4, 3 * min(problem.structure.shape) // 4)
 
     def solve_and_refit(self, mu: float | None, *, progress: bool) -> None:
         """The solution and its refit, for a mu that is given or chosen."""
@@ -78,18 +87,37 @@ class Estimates:
         if rank and (self.rank is not None or self.undamped):
             self.fit = self._refit(self.result, rank)
 
-    def solve_by_prediction(self, mu: float | None, *, progress: bool) -> None:
-        """The convex solution alone, with the mu that predicts samples left out best."""
-        parts = [left_out(self.problem, self.rng)]
-        training = [without(self.problem, parts[0])]
-        with tqdm(desc="mu by samples left out", disable=not progress) as bar:
-            first = FACTOR * self.top if mu is None else positive(mu, "mu")
-            results = [self._solve(training[0], first, None, ROUGH)]
-            error = self._error(parts, [results[0].y])
+    def solve_by_prediction(self, mu: float | None, *, progress: bool) -> str:
+        """The convex solution, or one of fixed rank from there, whichever predicts better.
+
+        With the mu, or the rank, that predicts samples left out best. Returns which.
+        """
+        several = int(np.prod(self.problem.b.shape)) <= FEW_VALUES
+        parts = [left_out(self.problem, self.rng) for _ in range(MOST_PARTS if several else 1)]
+        training = [without(self.problem, part) for part in parts]
+        with tqdm(desc="predict samples left out", disable=not progress) as bar:
+            best = FACTOR * self.top if mu is None else positive(mu, "mu")
+            results = [self._solve(problem, best, None, ROUGH) for problem in training]
+            error = self._error(parts, [result.y for result in results])
             if mu is None:
-                first, error = self._lowered(first, error, parts, training, results, ROUGH, bar)
-        self.prediction_error = float(np.sqrt(error))
-        self.result = self._solve(self.problem, first, results[0], ROUGH)
+                best, error = self._lowered(best, error, parts, training, results, ROUGH, bar)
+                results = [self._solve(problem, best, None, ROUGH) for problem in training]
+            self.result = self._solve(self.problem, best, results[0], ROUGH)
+            least = min(result.rank for result in [self.result, *results])
+            found: dict[int, float] = {}
+            for rank in [r for r in RANKS if r <= least]:
+                signals = [unshrunk(p, r.X, rank) for p, r in zip(training, results, strict=True)]
+                found[rank] = self._error(parts, signals)
+                bar.update()
+                if found[rank] > RISEN * min(found.values()):
+                    break
+        rank = min(found, key=lambda r: found[r], default=0)
+        if not rank or found[rank] > error:
+            self.prediction_error = float(np.sqrt(error))
+            return "convex"
+        self.prediction_error = float(np.sqrt(found[rank]))
+        self.fixed = rank, unshrunk(self.problem, self.result.X, rank)
+        return "fixed rank"
 
     def better(self, kind: str) -> str:
         """Which estimate predicts samples that are left out better, unless the kind is given.
@@ -122,10 +150,18 @@ class Estimates:
 
     def estimate(self, kind: str) -> tuple[Array, Array]:
         """The signal and its standard errors."""
+        if kind == "fixed rank":
+            return self.fixed[1], 0 * abs(self.fixed[1]) + self.prediction_error
         if kind == "convex" or self.fit is None:
             return self.result.y, 0 * abs(self.result.y) + self.prediction_error
         errors = self.fit.stderr if self.fit.sigma is not None else 0 * abs(self.fit.y) + np.inf
         return self.fit.y, errors
+
+    def rank_of(self, kind: str) -> int:
+        """The rank of an estimate."""
+        if kind == "refit" and self.fit is not None:
+            return self.fit.rank
+        return self.fixed[0] if kind == "fixed rank" else self.result.rank
 
     def _lowered(
         self,
@@ -196,6 +232,19 @@ def _solution(problem: Problem, mu: float, start: Result | None, lam: float, gap
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
         return solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
+
+
+def unshrunk(problem: Problem, X: LowRank, rank: int) -> Array:
+    """The signal of a matrix of fixed rank near the structure, without the nuclear norm.
+
+    Local search on (reform2) with next to no mu, from the leading part of a convex solution.
+    """
+    X = X.balanced(0.0)
+    objective = Penalized(
+        replace(problem, mu=LEAST_MU * mu_max(problem)), LOOSE * natural_lam(problem)
+    )
+    leading = LowRank(X.U[:, :rank], X.V[:, :rank])
+    return local_search(objective, leading, max_steps=SEARCH_STEPS, tolerance=1e-4).y
 
 
 def without(problem: Problem, part: np.ndarray) -> Problem:

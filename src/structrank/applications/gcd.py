@@ -39,6 +39,13 @@ class CommonDivisor:
     backward_error : float
         Root of the summed squared distances between these and the ones given, each
         relative to the norm of the polynomial given.
+
+    Examples
+    --------
+    >>> from structrank.applications import approximate_gcd
+    >>> found = approximate_gcd([2.0, -3.0, 1.0], [3.0, -4.0, 1.0])
+    >>> found.degree, found.roots.round(6)
+    (1, array([1.]))
     """
 
     divisor: np.ndarray

@@ -42,9 +42,10 @@ class Recovery(Report):
     sigma : float or None
         Standard deviation of the noise in the samples; None where it was not estimated, or
         differs between channels of very different size.
-    kind : {"refit", "convex"}
-        Which estimate predicted samples that were left out better: the fit of a few modes, or the
-        convex solution, whose standard error is then that of these predictions.
+    kind : {"refit", "convex", "fixed rank"}
+        Which estimate predicted samples that were left out better: the fit of a few modes, the
+        convex solution, or a matrix of fixed rank near it. The standard error of the latter
+        two is that of these predictions.
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
     result : Result
@@ -53,6 +54,14 @@ class Recovery(Report):
         How mu and the rank were chosen; None if mu was given.
     samples : array, Series, DataFrame or DataArray
         What was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import recover
+    >>> found = recover(np.where(np.arange(40) == 20, np.nan, 0.9 ** np.arange(40.0)))
+    >>> found.rank, bool(np.isclose(found.signal[20], 0.9**20))
+    (1, True)
     """
 
     signal: Any
@@ -75,7 +84,7 @@ class Recovery(Report):
     def _rows(self) -> list[tuple[str, str]]:
         shape = " x ".join(map(str, np.shape(self.signal)))
         seen = int(np.count_nonzero(self.result.problem.measure.weights))
-        how = {"refit": "fit of the modes", "convex": "convex solution"}[self.kind]
+        how = {"refit": "fit of the modes", "convex": "convex solution"}.get(self.kind, self.kind)
         return [
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
@@ -116,8 +125,8 @@ def recover(
     window : int or tuple of int, optional
         Rows of the Hankel matrix along each axis. Default: half of each axis, which is best for a
         few modes. Signals with several axes whose matrix would then have more than 3000 rows,
-        such as pictures, are rarely made of a few modes: theirs is 8 along each axis, and the
-        convex solution is taken, with the mu that predicts left-out samples best.
+        such as pictures, are rarely made of a few modes: theirs is 8 along each axis, and mu, or
+        a fixed rank, is the one that predicts left-out samples best.
     channels : int, optional
         The axis that holds channels, which share their modes. The columns of a DataFrame are
         channels.
@@ -170,8 +179,7 @@ def recover(
     found = Estimates(problem, rank=rank, sigma=sigma, undamped=undamped, seed=seed)
     local = window is None and is_large(_lengths(given.values.shape, axis))
     if kind == "auto" and local and rank is None:
-        found.solve_by_prediction(mu, progress=progress)
-        kind = "convex"
+        kind = found.solve_by_prediction(mu, progress=progress)
     else:
         found.solve_and_refit(mu, progress=progress)
         kind = found.better(kind)
@@ -186,7 +194,7 @@ def recover(
     return Recovery(
         back(signal),
         back(stderr),
-        fit.rank if fit is not None and kind == "refit" else found.result.rank,
+        found.rank_of(kind),
         None if fit is None or fit.modes is None else _scaled(fit.modes, sizes),
         fit.sigma if fit is not None and np.ndim(sizes) == 0 else sigma,
         kind,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 from .._array import to_numpy
+from .._report import Report
 from ..measure import Weighted
 from ..modes import Modes, NoModes
 from ..problem import Problem
@@ -25,7 +26,7 @@ FEWEST = 8  # samples to forecast from
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast:
+class Forecast(Report):
     """What comes next, and how sure that is.
 
     Attributes
@@ -47,6 +48,14 @@ class Forecast:
         Of the series and what follows.
     samples : array, Series, DataFrame or DataArray
         What was given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import forecast
+    >>> ahead = forecast(0.9 ** np.arange(30.0), steps=2, rank=1)
+    >>> bool(np.allclose(ahead.mean, [0.9**30, 0.9**31]))
+    True
     """
 
     mean: Any
@@ -66,14 +75,13 @@ class Forecast:
 
         return plot_forecast(self, ax)
 
-    def __repr__(self) -> str:
-        rows = [
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
             ("steps", str(len(self.mean))),
             ("rank", str(self.rank)),
             ("past error", f"{self.past_error:.4g} (root mean square)"),
             ("intervals", f"{self.level:.0%}"),
         ]
-        return "Forecast\n" + "\n".join(f"  {name:<14}{text}" for name, text in rows)
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:

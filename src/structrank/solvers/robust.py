@@ -36,6 +36,16 @@ class RobustResult(Result):
         What is taken off the samples, in the shape and units of `b`; zero where nothing is.
     threshold : float
         The one that was used, given or estimated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, solve_robust
+    >>> b = 0.9 ** np.arange(40.0)
+    >>> b[7] += 5.0
+    >>> result = solve_robust(Problem(Hankel(40, window=20), b, 0.5, "lifted"), threshold=0.2)
+    >>> np.flatnonzero(result.outliers)
+    array([7])
     """
 
     outliers: Array
