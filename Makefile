@@ -17,9 +17,13 @@ test: .venv/ready-test
 
 benchmarks: .venv/ready-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.floor
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.certified
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper_sizes
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.outliers
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.phase_transition --force
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scaling
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.selection
 
 .venv/ready-run: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structrank import Mask, Modes, refit
-from structrank.applications import denoise, forecast, impute, recover
+from structrank.applications import denoise, forecast, impute, recover, sinusoids
 from structrank.applications.estimates import left_out
 from structrank.applications.frequencies import frequencies, modes_table
 from structrank.applications.recovery import from_channels, hankel_problem
@@ -368,3 +368,37 @@ def test_a_forecast_says_what_it_is():
 def test_bad_forecasts_are_errors(samples, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         forecast(samples, **options)
+
+
+def test_gross_errors_are_found_and_left_out():
+    """The paper's kind of signal, 5% gross errors: the error stays within twice that without."""
+    sample = sinusoids((41, 41), 2, seen=0.3, separation=1.5, spread=True, seed=1)
+    rng = np.random.default_rng(1)
+    places = np.flatnonzero(sample.seen)
+    wrong = rng.choice(places, len(places) // 20, replace=False)
+    spoiled = sample.samples.copy()
+    spoiled.flat[wrong] += 150 * sample.noise * rng.choice([-1, 1], len(wrong))
+    clean, robust = recover(sample.samples), recover(spoiled, robust=True)
+    assert set(wrong) <= set(np.flatnonzero(robust.outliers))
+    assert np.count_nonzero(robust.outliers) < 2 * len(wrong)
+    assert robust.rank == clean.rank == 4
+    errors = [np.linalg.norm(found.signal - sample.truth) for found in (clean, robust)]
+    assert errors[1] < 2 * errors[0]
+    assert not np.any(clean.outliers)
+
+
+def test_a_fixed_rank_is_taken_where_it_predicts_better(rng):
+    """A picture that is no sum of a few modes, with whole rows missing."""
+    x, y = np.arange(120.0)[:, None], np.arange(110.0)
+    picture = np.sin(0.05 * x + 2 * np.sin(0.02 * y)) + np.cos(0.003 * x * (y - 50) / 10)
+    samples = picture + 0.01 * rng.standard_normal(picture.shape)
+    samples[rng.choice(np.arange(1, 119), 30, replace=False)] = np.nan
+    found = recover(samples)
+    missing = np.isnan(samples)
+    assert found.kind in ("fixed rank", "convex")
+    assert found.result.problem.structure.window == (8, 8)
+    error = np.sqrt(np.mean((found.signal - picture)[missing] ** 2))
+    assert error < 0.05
+    assert np.all(found.stderr == found.stderr.flat[0])
+    assert error / 5 < found.stderr.flat[0] < 5 * error
+    assert found.modes is None
