@@ -37,7 +37,7 @@ from structrank import (
     refit,
 )
 from structrank.modes import NoModes
-from structrank.reproduce.figures import require_matplotlib
+from structrank.plotting import require_matplotlib
 
 LENGTH, WINDOW = 127, 64
 ENOUGH = 1e-3  # error of a success

@@ -81,6 +81,11 @@ def call(folder, arguments, monkeypatch):
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+def arrays(path):
+    with np.load(path) as archive:
+        return dict(archive)
+
+
 def fails(done, message, code=1):
     """One line on stderr that says what is wrong, and nothing on stdout."""
     assert done.exit_code == code, done.output
@@ -198,10 +203,12 @@ class TestFiles:
         assert f"rank 4       factors {92 * 4 * 8 / 1000:.3g} kB" in done.stdout
 
     def test_forecast_files(self, folder, tmp_path, monkeypatch):
-        out, page = tmp_path / "next.csv", tmp_path / "next.html"
+        out, plot, page = (tmp_path / f"next.{kind}" for kind in ("csv", "png", "html"))
         arguments = ["forecast", "two.csv", "--steps", "3", "--out", out, "--report", page]
-        done = call(folder, [*arguments, "--level", "0.5"], monkeypatch)
+        done = call(folder, [*arguments, "--plot", plot, "--level", "0.5"], monkeypatch)
         assert done.exit_code == 0
+        said = "".join(f"written to {path}\n" for path in (out, plot, page))
+        assert done.stdout.endswith(said)
         table = read(out)
         assert table.names[:5] == (
             *("wind_forecast", "wind_stderr", "wind_lower", "wind_upper"),
@@ -238,6 +245,7 @@ class TestFiles:
         arguments = ["frequencies", "series.csv", "--out", out, "--plot", plot]
         done = call(folder, arguments, monkeypatch)
         assert done.exit_code == 0
+        assert done.stdout == f"written to {out}\nwritten to {plot}\n"
         table = read(out)
         columns = dict(zip(table.names, table.values.T, strict=True))
         found = abs(abs(columns["frequency"][1]) - 0.4 / (2 * np.pi))
@@ -249,7 +257,7 @@ class TestFiles:
         out = tmp_path / f"model{suffix}"
         arguments = [*GOOD["identify"], "--order", "1", "--out", out]
         assert call(folder, arguments, monkeypatch).exit_code == 0
-        model = np.load(out) if suffix == ".npz" else scipy.io.loadmat(out)
+        model = arrays(out) if suffix == ".npz" else scipy.io.loadmat(out)
         np.testing.assert_allclose(np.ravel(model["A"]), 0.8, atol=1e-6)
         np.testing.assert_allclose(np.ravel(model["C"]) * np.ravel(model["B"]), 1.0, atol=1e-5)
 
@@ -259,8 +267,8 @@ class TestFiles:
         done = call(folder, arguments, monkeypatch)
         assert done.exit_code == 0
         assert done.stdout.startswith("order     3\n")
-        assert np.load(out)["D"].shape == (3, 3)
-        assert np.load(out)["G"].shape == (2, 2)
+        assert arrays(out)["D"].shape == (3, 3)
+        assert arrays(out)["G"].shape == (2, 2)
         assert plot.exists()
 
     def test_a_reader_that_has_seen_enough(self, folder, monkeypatch):
@@ -342,19 +350,19 @@ class TestBadFiles:
 
     def test_nothing_in_a_file(self, tmp_path, monkeypatch):
         np.save(tmp_path / "zero.npy", np.zeros(40))
-        np.save(tmp_path / "noise.npy", RNG.standard_normal(40))
+        np.save(tmp_path / "noise.npy", np.random.default_rng(1).standard_normal(40))
         done = call(tmp_path, ["info", "zero.npy"], monkeypatch)
         assert "the signal is zero" in done.stdout
-        fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "nothing but noise")
+        fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "noise")
         arguments = ["forecast", "noise.npy", "--steps", "2"]
-        fails(call(tmp_path, arguments, monkeypatch), "nothing but noise")
+        fails(call(tmp_path, arguments, monkeypatch), "noise")
 
     def test_gaps_in_outputs(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "wind", SERIES)
         fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "6 outputs are missing")
 
     def test_noise_has_no_system(self, tmp_path, monkeypatch):
-        text_file(tmp_path / "s.csv", "wind", RNG.standard_normal(500))
+        text_file(tmp_path / "s.csv", "wind", np.random.default_rng(1).standard_normal(500))
         fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "nothing stands out")
         done = call(tmp_path, ["realize", "s.csv", "--order", "1"], monkeypatch)
         assert done.stdout.startswith("order     1\n")  # what is asked for is found anyway
@@ -462,6 +470,11 @@ class TestUsage:
     )
     def test_options_that_do_not_fit_the_file(self, folder, monkeypatch, arguments, message):
         fails(call(folder, ["recover", "series.csv", *arguments], monkeypatch), message)
+
+    @pytest.mark.parametrize("channels", ["0", "none"])
+    def test_a_forecast_of_rows(self, folder, monkeypatch, channels):
+        arguments = ["forecast", "two.csv", "--steps", "3", "--channels", channels]
+        fails(call(folder, arguments, monkeypatch), f"--channels 1.*--channels is {channels}")
 
     @pytest.mark.parametrize("name", [*GOOD, "reproduce"])
     def test_help_has_examples(self, name):

@@ -176,6 +176,22 @@ class TestSeries:
             np.testing.assert_array_equal(line(panels[2], "seen").get_xdata(), x)
             assert panels[2].get_xlabel() == label
 
+    def test_channels_of_unlike_size(self):
+        frame = pd.DataFrame({"a": np.cos(0.3 * T), "b": 1000 * np.sin(0.3 * T)})
+        panels = recover(frame).plot(Figure())
+        for name, panel in zip("ab", panels, strict=True):
+            np.testing.assert_array_equal(line(panel, "seen").get_ydata(), frame[name])
+            shown = line(panel, "recovered").get_ydata()
+            np.testing.assert_allclose(shown, frame[name], atol=1e-3 * frame[name].max())
+
+    def test_numbers_of_channels_need_not_be_regular(self):
+        array = xr.DataArray(
+            np.stack([SERIES, 2 * SERIES, -SERIES]), {"sensor": [1, 7, 9]}, ["sensor", "time"]
+        )
+        for channels in (0, -2):
+            panels = plot_signal(recover(array, channels=channels, **QUICK), Figure())
+            np.testing.assert_array_equal(line(panels[2], "seen").get_ydata(), -SERIES)
+
     def test_complex_series_have_real_part_and_modulus(self):
         z = np.exp((0.5j - 0.01) * T) + 0.02 * (RNG.standard_normal(N) + 1j)
         result = recover(z, rank=1, mu=0.5, kind="refit")
@@ -251,7 +267,7 @@ class TestForecast:
     def test_contents(self, ahead):
         axis = plot_forecast(ahead, Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_ydata(), SERIES)
-        np.testing.assert_array_equal(line(axis, "fit").get_ydata(), ahead.refit.y[:N])
+        np.testing.assert_allclose(line(axis, "fit").get_ydata(), ahead.refit.y[:N], atol=1e-12)
         np.testing.assert_array_equal(line(axis, "forecast").get_ydata(), ahead.mean)
         np.testing.assert_array_equal(line(axis, "forecast").get_xdata(), np.arange(N, N + 10))
         lower, upper = band(axis, "95% interval", np.arange(N + 1, N + 9))
@@ -269,6 +285,39 @@ class TestForecast:
         np.testing.assert_array_equal(x, pd.date_range("2024-03-01", periods=5).to_numpy())
         np.testing.assert_array_equal(line(axes[1], "forecast").get_ydata(), result.mean["b"])
         assert "80% interval" in labels(axes[0])
+
+    def test_channels_of_unlike_size(self):
+        frame = pd.DataFrame({"a": np.cos(0.3 * T), "b": 1000 * np.sin(0.3 * T)})
+        result = forecast(frame, steps=5)
+        for name, panel in zip("ab", plot_forecast(result, Figure()), strict=True):
+            fit, largest = line(panel, "fit").get_ydata(), frame[name].max()
+            np.testing.assert_allclose(fit, frame[name], atol=1e-3 * largest)
+
+    def test_numbers_of_channels_need_not_be_regular(self):
+        array = xr.DataArray(
+            np.stack([SERIES, 2 * SERIES, -SERIES], axis=1),
+            {"sensor": [1, 7, 9]},
+            ["time", "sensor"],
+        )
+        result = forecast(array, steps=5, channels=1, rank=2)
+        panel = plot_forecast(result, Figure())[2]
+        np.testing.assert_array_equal(line(panel, "forecast").get_ydata(), result.mean[:, 2])
+        np.testing.assert_array_equal(line(panel, "forecast").get_xdata(), np.arange(N, N + 5))
+
+    def test_lists_go_on_where_they_end(self):
+        axis = plot_forecast(forecast(SERIES.tolist(), steps=5, rank=2), Figure())
+        np.testing.assert_array_equal(line(axis, "forecast").get_xdata(), np.arange(N, N + 5))
+
+    def test_complex_series_have_the_interval_of_their_real_part(self):
+        noise = RNG.standard_normal((2, N)).T @ [1, 1j]
+        result = forecast(np.exp((0.5j - 0.01) * T) + 0.02 * noise, steps=6, rank=1)
+        real, modulus = plot_forecast(result, Figure())
+        lower, upper = band(real, "95% interval", np.arange(N + 1, N + 5))
+        np.testing.assert_allclose(lower, result.lower.real[1:-1])
+        np.testing.assert_allclose(upper, result.upper.real[1:-1])
+        reach = 1.959964 * result.stderr[1:-1] / 2**0.5
+        np.testing.assert_allclose(upper - result.mean.real[1:-1], reach, rtol=1e-5)
+        assert modulus.collections[:] == []
 
     def test_long_series_show_their_end(self):
         long = np.cos(0.4 * np.arange(300))

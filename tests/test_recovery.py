@@ -340,7 +340,7 @@ def test_complex_series_are_forecast():
 
 def test_noise_cannot_be_forecast(rng):
     noise = rng.standard_normal(40)
-    with pytest.raises(NoModes, match="nothing but noise"):
+    with pytest.raises(NoModes, match="told apart from noise"):
         forecast(noise, 5)
     assert forecast(noise, 5, rank=2).rank == 2  # if one insists
 

@@ -15,6 +15,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import structrank
 from structrank.applications import forecast, recover
@@ -149,6 +150,16 @@ class TestRecovery:
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         assert "not of this fit" not in text
         assert ", given" in text
+        assert "noise unknown" in text
+        assert "Modes" not in text
+
+    def test_channels_of_unlike_size_and_irregular_numbers(self, tmp_path):
+        wave = np.stack([np.cos(0.3 * T), 1000 * np.sin(0.3 * T)])
+        array = xr.DataArray(wave, {"sensor": [1, 7]}, ["sensor", "time"])
+        three = xr.concat([array, -array[:1].assign_coords(sensor=[9])], "sensor")
+        write_report(tmp_path / "a.html", recover(three, channels=0))
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert "180 values, of which 180 were seen" in text
 
     def test_nothing_found(self, tmp_path):
         nothing = recover(RNG.standard_normal(40), mu=1e3, kind="convex")
@@ -181,6 +192,20 @@ class TestForecast:
         assert " ".join(["2024-03-01", *row]) in text
         assert f"forecasts is {ahead.past_error:.4g}" in text
         assert "no certificate" in text
+
+    def test_channels_of_unlike_size_and_irregular_numbers(self, tmp_path):
+        wave = np.stack([np.cos(0.3 * T), 1000 * np.sin(0.3 * T), np.sin(0.3 * T)], axis=1)
+        ahead = forecast(
+            xr.DataArray(wave, {"sensor": [1, 7, 9]}, ["time", "sensor"]), 2, channels=1
+        )
+        write_report(tmp_path / "a.html", ahead)
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert text.count("each channel in units of its own size") == 2
+        assert f"{ahead.mean.to_numpy()[0, 1]:#.5g}" in text
+
+    def test_same_units_are_not_spoken_of(self, ahead, tmp_path):
+        write_report(tmp_path / "a.html", ahead)
+        assert "own size" not in (tmp_path / "a.html").read_text(encoding="utf-8")
 
     def test_long_tables_are_cut(self, tmp_path, ahead, monkeypatch):
         monkeypatch.setattr("structrank.report.MOST_ROWS", 3)

@@ -29,13 +29,13 @@ from structrank.reproduce.comparison import (
 from structrank.reproduce.output import (
     markdown,
     new_folder,
-    uninterrupted,
     write_about,
     write_table,
 )
 from structrank.reproduce.scalability import scalability_problem
 from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
 from structrank.reproduce.ssr import found_order
+from structrank.run import uninterrupted
 from structrank.solvers import gcgls, padmm
 
 PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})

@@ -17,8 +17,6 @@ import numpy as np
 from ._array import to_numpy
 from ._new_file import check_new_file, new_file
 from .applications.containers import unwrap
-from .reproduce.figures import _figure as new_figure
-from .reproduce.figures import require_matplotlib
 
 if TYPE_CHECKING:
     from .applications import Forecast, Recovery, StateSpaceModel
@@ -32,6 +30,24 @@ BAND = 1.959964  # standard errors to either side of a 95% band
 MOST_CHANNELS = 12  # that are drawn
 SHOWN_BEFORE = 200  # samples before a forecast that are drawn, at least
 PICTURES = (".png", ".svg", ".pdf")
+
+
+def require_matplotlib() -> None:
+    """An error that says what to install, unless pictures can be drawn."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError('pictures need matplotlib: pip install "structrank[plot]"') from error
+
+
+def new_figure(**options: Any) -> Any:
+    """A figure that draws into files, whatever the user's own matplotlib is set to."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained", **options)
+    FigureCanvasAgg(figure)
+    return figure
 
 
 # -- signals ----------------------------------------------------------------------------
@@ -69,10 +85,10 @@ def plot_signal(recovery: Recovery, ax: Any = None) -> Any:
     if not isinstance(recovery, Recovery):
         raise TypeError(f"recovery is {type(recovery).__name__}, but a Recovery is expected")
     samples, signal, stderr = (
-        to_numpy(unwrap(part).values)
+        to_numpy(unwrap(part, recovery.channels).values)
         for part in (recovery.samples, recovery.signal, recovery.stderr)
     )
-    axis = _channel_axis(recovery, samples)
+    axis = recovery.channels
     parts = [
         _channels_first(part, axis)[:MOST_CHANNELS]
         for part in (samples, signal, stderr, recovery.outliers)
@@ -203,12 +219,13 @@ def plot_forecast(forecast: Forecast, ax: Any = None) -> Any:
     if not isinstance(forecast, Forecast):
         raise TypeError(f"forecast is {type(forecast).__name__}, but a Forecast is expected")
     parts = [
-        to_numpy(unwrap(part).values)
+        to_numpy(unwrap(part, forecast.channels).values)
         for part in (forecast.samples, forecast.mean, forecast.lower, forecast.upper)
     ]
-    axis = 1 if parts[0].ndim == 2 else None
+    axis = forecast.channels
     samples, mean, lower, upper = (_channels_first(part, axis)[:MOST_CHANNELS] for part in parts)
-    fit = _channels_first(to_numpy(forecast.refit.y).reshape(-1, *parts[0].shape[1:]), axis)
+    fit = _channels_first(forecast.modes.signal(len(parts[0])), axis)
+    fit = fit if np.iscomplexobj(mean) else fit.real
     before, after = _continued(forecast)
     names = _channel_names(forecast.samples, len(samples))
     first = max(samples.shape[1] - max(SHOWN_BEFORE, 5 * mean.shape[1]), 0)
@@ -243,7 +260,7 @@ def _continued(forecast: Forecast) -> tuple[np.ndarray, np.ndarray]:
     """Where the samples stand along the axis, and where the forecast does."""
     before, _ = _positions(forecast.samples)
     after, _ = _positions(forecast.mean)
-    if not hasattr(forecast.samples, "index") and not hasattr(forecast.samples, "coords"):
+    if _index(forecast.samples) is None:
         after = len(before) + after
     return before, after
 
@@ -558,19 +575,6 @@ def _channels_first(values: np.ndarray, axis: int | None) -> np.ndarray:
     return values[None] if axis is None else np.moveaxis(values, axis, 0)
 
 
-def _channel_axis(recovery: Recovery, samples: np.ndarray) -> int | None:
-    """The axis of the samples that holds channels: what the problem was made of tells."""
-    problem = recovery.result.problem
-    if getattr(problem.structure, "block", None) is None:
-        return None
-    b, seen = to_numpy(problem.b)[..., 0], to_numpy(problem.measure.weights)[..., 0] > 0
-    for axis in reversed(range(samples.ndim)):
-        moved = np.moveaxis(samples, axis, -1)
-        if moved.shape == b.shape and np.array_equal(moved[seen], b[seen]):
-            return axis
-    raise ValueError("the samples are not those of the problem, so channels cannot be told")
-
-
 def _channel_names(samples: Any, count: int) -> list[str]:
     if hasattr(samples, "columns"):
         return [str(name) for name in samples.columns][:count]
@@ -582,11 +586,10 @@ def _channel_names(samples: Any, count: int) -> list[str]:
 
 def _positions(samples: Any, axis: int = 0) -> tuple[np.ndarray, str]:
     """Where the samples of a series stand along their axis, and its label."""
-    index, label = getattr(samples, "index", None), None
-    if hasattr(samples, "indexes") and hasattr(samples, "dims"):
+    index, label = _index(samples, axis), None
+    if hasattr(samples, "dims"):
         label = samples.dims[axis]
-        index = samples.indexes.get(label)
-    if index is None or callable(index):  # lists and tuples have a method of that name
+    if index is None:
         return np.arange(np.shape(samples)[axis]), str(label or "sample")
     if hasattr(index, "to_timestamp"):
         index = index.to_timestamp()
@@ -597,6 +600,14 @@ def _positions(samples: Any, axis: int = 0) -> tuple[np.ndarray, str]:
         x = np.arange(len(x))
     times = "time" if x.dtype.kind == "M" else "sample"
     return x, str(label or index.name or times)
+
+
+def _index(samples: Any, axis: int = 0) -> Any:
+    """The index of pandas along an axis, or None."""
+    if hasattr(samples, "indexes") and hasattr(samples, "dims"):
+        return samples.indexes.get(samples.dims[axis])
+    index = getattr(samples, "index", None)
+    return None if callable(index) else index  # lists and tuples have a method of that name
 
 
 def _label_values(axis: Any, view: str, name: str) -> None:

@@ -19,8 +19,7 @@ from ._array import to_numpy
 from ._new_file import check_new_file, new_file
 from .applications.containers import unwrap
 from .applications.frequencies import modes_table
-from .reproduce.figures import _figure as new_figure
-from .reproduce.figures import require_matplotlib
+from .plotting import new_figure, require_matplotlib
 
 if TYPE_CHECKING:
     from .applications import Forecast, Recovery
@@ -139,7 +138,9 @@ def write_report(
 
 def _recovery(found: Recovery) -> Iterable[str]:
     result, shape = found.result, np.shape(found.signal)
-    missing = int(np.count_nonzero(np.isnan(to_numpy(unwrap(found.samples).values))))
+    missing = int(
+        np.count_nonzero(np.isnan(to_numpy(unwrap(found.samples, found.channels).values)))
+    )
     size = int(np.prod(shape))
     model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
     yield _text(
@@ -202,12 +203,13 @@ def _forecast(found: Forecast) -> Iterable[str]:
     yield "<h2>Values</h2>"
     yield _values(found)
     yield "<h2>Settings</h2>"
-    sigma = found.refit.sigma
+    sigma, same_units = found.refit.sigma, found.modes is found.refit.modes
+    units = "" if same_units else ", each channel in units of its own size"
     yield _about(
         [
             ("steps", str(steps)),
             ("rank", f"{found.rank}, the number of modes"),
-            ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation)"),
+            ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation{units})"),
             ("fitted", f"{found.refit.parameters} parameters to {found.refit.samples} numbers"),
             ("intervals", f"{found.level:.0%}"),
         ]
@@ -215,8 +217,8 @@ def _forecast(found: Forecast) -> Iterable[str]:
     yield "<h2>How far to trust it</h2>"
     yield _text(
         "The last parts of the series were forecast from what comes before them. The root mean "
-        f"square error of these forecasts is {found.past_error:.4g}. Intervals are widened where "
-        "these errors were larger than the fit tells. There is no certificate for a "
+        f"square error of these forecasts is {found.past_error:.4g}{units}. Intervals are widened "
+        "where these errors were larger than the fit tells. There is no certificate for a "
         "forecast: it holds as long as the series goes on as it did."
     )
     yield from _modes(found.modes)
@@ -300,7 +302,8 @@ def number_and_error(value: float, error: float) -> str:
 def _values(found: Forecast) -> str:
     """The table of values forecast, with their intervals."""
     mean, lower, upper = (
-        to_numpy(unwrap(part).values) for part in (found.mean, found.lower, found.upper)
+        to_numpy(unwrap(part, found.channels).values)
+        for part in (found.mean, found.lower, found.upper)
     )
     index = getattr(found.mean, "index", None)
     labels = [str(i + 1) for i in range(len(mean))] if index is None else index_labels(index)

@@ -273,3 +273,10 @@ def _status(
 def _message(status: Status) -> str:
     text = status.value[0].upper() + status.value[1:]
     return f"{text}. {status.advice}"
+
+
+def uninterrupted(result: Result) -> Result:
+    """A result, or the interruption it was cut short by: half a run is nothing to build on."""
+    if result.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result

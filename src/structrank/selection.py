@@ -17,7 +17,7 @@ from .objective import mu_max
 from .path import natural_lam, solve_at
 from .problem import Problem, positive
 from .refit import Refit, refit
-from .run import ConvergenceWarning, Result, Status
+from .run import ConvergenceWarning, Result, uninterrupted
 from .structures.base import positive_int
 
 METHODS = ("noise", "holdout", "information")
@@ -26,6 +26,8 @@ MAX_ITER = 50
 ROUNDS = 10  # of estimating the noise anew
 NORMAL_MEDIAN = 0.674489750196  # of the modulus of Gaussian noise
 LEAST_LEVEL = 0.05  # of the noise by the median, as a share of that by the root mean square
+SHORT = 400  # samples, for which to look further
+PROBE, CLEAR_GAIN = 0.5, 10.0  # a mu to look further at, over the last; in the criterion
 SAME = 0.03  # two mu that differ by less, relatively, are the same
 FACTOR = 0.7  # from one mu of a path to the next
 DEEPEST = 1e-3  # last mu of a path over the first, at most
@@ -308,9 +310,7 @@ class _Search:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
             result = solve_at(problem, mu, X, lam=self.lam, gap=GAP, max_iter=MAX_ITER)
-        if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        return result
+        return uninterrupted(result)
 
     def selection(self, method: str, result: Result, fit: Refit) -> Selection:
         """The choice made; a warning if its solution has not converged."""
@@ -332,10 +332,31 @@ class _Search:
             fit = choose_rank(result, sigma)
             self.considered.append((mu, fit.rank, noise_level(fit)))
             needed = max(unit * noise_level(fit), floor)
-            if sigma is not None or abs(needed / mu - 1) < SAME or needed == floor:
+            if sigma is not None or needed == floor:
                 break  # at the floor the samples are met exactly: there is no more to find
+            if abs(needed / mu - 1) < SAME:
+                better = self._below(result, fit)
+                if better is None:
+                    break
+                needed = max(unit * noise_level(better), floor)
             mu = needed
         return self.selection("noise", result, fit)
+
+    def _below(self, result: Result, fit: Refit) -> Refit | None:
+        """A clearly better fit of slightly higher rank that a smaller mu lets through, if any.
+
+        What was not fitted can make for so much noise that mu stays above it, above all in short
+        signals; in long ones a smaller mu takes long.
+        """
+        if np.prod(self.problem.b.shape) > SHORT:
+            return None
+        further = self.solve(PROBE * result.problem.mu, result)
+        for rank in (fit.rank + 1, fit.rank + 2):
+            if rank <= further.rank:
+                other = _refitted(further, rank, None, _unshrunk_scale(further))
+                if other is not None and other.information < fit.information - CLEAR_GAIN:
+                    return other
+        return None
 
     def by_information(self) -> Selection:
         """The least information criterion along a path."""

@@ -18,7 +18,7 @@ from ..objective import Penalized, mu_max
 from ..path import natural_lam, solve_at
 from ..problem import Problem, positive
 from ..refit import Refit, refit
-from ..run import ConvergenceWarning, Result
+from ..run import ConvergenceWarning, Result, uninterrupted
 from ..selection import Selection, choose_rank, select_mu
 from ..structures.base import positive_int
 
@@ -154,6 +154,8 @@ class Estimates:
             return self.fixed[1], 0 * abs(self.fixed[1]) + self.prediction_error
         if kind == "convex" or self.fit is None:
             return self.result.y, 0 * abs(self.result.y) + self.prediction_error
+        if self.fit.rank == 0:  # no signal was told apart from the noise, which may hide one
+            return self.fit.y, 0 * abs(self.fit.y) + (self.fit.sigma or 0.0)
         errors = self.fit.stderr if self.fit.sigma is not None else 0 * abs(self.fit.y) + np.inf
         return self.fit.y, errors
 
@@ -214,7 +216,7 @@ def of_rank(result: Result, rank: int) -> Result:
     """A solution whose rank is at least the one asked for, found by lowering mu."""
     shape = result.problem.structure.shape
     if rank > min(shape):
-        raise ValueError(
+        raise NoModes(
             f"rank is {rank}, but the Hankel matrix is {shape[0]} x {shape[1]}: take a smaller rank"
         )
     lam, lowest = natural_lam(result.problem), LEAST_SHARE * result.problem.mu
@@ -231,7 +233,8 @@ def _solution(problem: Problem, mu: float, start: Result | None, lam: float, gap
     X = None if start is None else start.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
-        return solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
+        result = solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
+    return uninterrupted(result)
 
 
 def unshrunk(problem: Problem, X: LowRank, rank: int) -> Array:

@@ -13,6 +13,7 @@ from .._array import as_array, to_numpy
 from ..measure import Weighted
 from ..objective import mu_max
 from ..problem import Problem
+from ..run import uninterrupted
 from ..solvers import gcgls
 from ..structures import Sylvester
 
@@ -312,7 +313,7 @@ def _filled(polynomials: list[np.ndarray]) -> list[np.ndarray]:
     structure = Sylvester(degrees, shifts=first.size + others[0].size - 2 - degrees[0])
     problem = Problem(structure, whole, 1.0, Weighted("lifted", ~missing))
     problem = replace(problem, mu=1e-3 * mu_max(problem))
-    whole = np.where(missing, gcgls(problem, lam=1.0).y, whole)
+    whole = np.where(missing, uninterrupted(gcgls(problem, lam=1.0)).y, whole)
     return np.split(whole, np.cumsum([p.size for p in polynomials])[:-1])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..measure import Weighted
 from ..objective import mu_max
 from ..problem import Problem, positive
-from ..run import Stop
+from ..run import Stop, uninterrupted
 from ..solvers import gcgls
 from ..structures import Hankel
 from ..structures.base import positive_int
@@ -249,7 +249,7 @@ def _path(
     largest, start = mu_max(problem), None
     for share in shares:
         priced = replace(problem, mu=float(share) * largest)
-        result = gcgls(priced, lam=1.0, start=start, stop=Stop(max_iter=1000))
+        result = uninterrupted(gcgls(priced, lam=1.0, start=start, stop=Stop(max_iter=1000)))
         start = result.X
         yield result.y[..., 0]
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._array import to_numpy
 from ..objective import mu_max
 from ..problem import Problem
-from ..run import ConvergenceWarning
+from ..run import ConvergenceWarning, uninterrupted
 from ..selection import noise_mu
 from ..solvers import RobustResult, solve_robust
 
@@ -70,7 +70,9 @@ def _robust(problem: Problem, sigma: float, start: RobustResult | None) -> Robus
     X = None if start is None else start.X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a good guess is enough here
-        return solve_robust(problem, THRESHOLD * sigma, gap=1e-2, start=X, max_iter=30)
+        result = solve_robust(problem, THRESHOLD * sigma, gap=1e-2, start=X, max_iter=30)
+    uninterrupted(result)
+    return result
 
 
 def spread(residuals: np.ndarray) -> float:

@@ -23,7 +23,7 @@ from .outliers import find_outliers
 
 MOST_ROWS, LOCAL = 3000, 8  # of a matrix with windows of half each axis; windows beyond that
 MOST_UNLIKE = 10.0  # ratio of the sizes of channels beyond which they are scaled
-FEWEST = 4  # samples, of which anything can be said
+FEWEST, SHORTEST = 4, 3  # samples of which anything can be said, in all and along an axis
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,9 +38,10 @@ class Recovery(Report):
         Standard error of every value.
     rank : int
     modes : Modes or None
-        The (damped) sinusoids the signal is the sum of, with standard errors.
+        The (damped) sinusoids the signal is the sum of, with standard errors; None unless they
+        were fitted.
     sigma : float or None
-        Standard deviation of the noise in the samples; None where it was not estimated, or
+        Standard deviation of the noise in the samples; None unless modes were fitted, or if it
         differs between channels of very different size.
     kind : {"refit", "convex", "fixed rank"}
         Which estimate predicted samples that were left out better: the fit of a few modes, the
@@ -52,6 +53,8 @@ class Recovery(Report):
         The solver's: status, certificate, history.
     selection : Selection or None
         How mu and the rank were chosen; None if mu was given.
+    channels : int or None
+        The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
         What was given.
 
@@ -73,6 +76,7 @@ class Recovery(Report):
     outliers: np.ndarray
     result: Result
     selection: Selection | None
+    channels: int | None
     samples: Any
 
     def plot(self, ax: Any = None) -> Any:
@@ -170,7 +174,7 @@ def recover(
         raise ValueError(f"kind is {kind!r}, but 'auto', 'refit' or 'convex' is expected")
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else _axis(channels, given.values.ndim)
-    sizes = _channel_sizes(given.values, axis) if sigma is mu is None else 1.0
+    sizes = channel_sizes(given.values, axis) if sigma is mu is None else 1.0
     problem = hankel_problem(given.values / sizes, window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     if robust:
@@ -186,7 +190,7 @@ def recover(
     if not found.result.status.converged:
         warnings.warn(f"recover: {found.result.message}", ConvergenceWarning, 2)
     signal, stderr = found.estimate(kind)
-    fit = found.fit
+    fit = found.fit if kind == "refit" else None
 
     def back(values: Array) -> Any:
         return given.wrap(from_channels(values, axis) * sizes)
@@ -195,12 +199,13 @@ def recover(
         back(signal),
         back(stderr),
         found.rank_of(kind),
-        None if fit is None or fit.modes is None else _scaled(fit.modes, sizes),
+        None if fit is None or fit.modes is None else scaled(fit.modes, sizes),
         fit.sigma if fit is not None and np.ndim(sizes) == 0 else sigma,
         kind,
         from_channels(outliers, axis),
         found.result,
         found.selection,
+        axis,
         samples,
     )
 
@@ -241,10 +246,14 @@ def hankel_problem(
             "the samples hold inf, but finite numbers, or NaN where missing, are expected"
         )
     lengths = host.shape if channels is None else host.shape[:-2]
-    if np.count_nonzero(seen) < FEWEST or max(lengths) < 3:
+    if np.count_nonzero(seen) < FEWEST:
         raise ValueError(
-            f"{np.count_nonzero(seen)} values are seen of a signal {host.shape}, but at least "
-            f"{FEWEST}, and 3 along an axis, are expected"
+            f"{np.count_nonzero(seen)} values are seen, but {FEWEST} or more are expected"
+        )
+    if min(lengths) < SHORTEST:
+        raise ValueError(
+            f"the signal has {min(lengths)} samples along an axis, but {SHORTEST} or more are "
+            "expected along each: pass channels=... if that axis holds channels"
         )
     if channels is not None:
         counts = np.count_nonzero(seen, axis=tuple(range(len(lengths))))[:, 0]
@@ -273,7 +282,7 @@ def from_channels(values: Array, channels: int | None) -> Array:
     return np.moveaxis(to_numpy(values)[..., 0], -1, channels)
 
 
-def _channel_sizes(values: Array, channels: int | None) -> Any:
+def channel_sizes(values: Array, channels: int | None) -> Any:
     """What to divide channels by that differ by much in size, so that all of them count."""
     if channels is None:
         return 1.0
@@ -285,7 +294,7 @@ def _channel_sizes(values: Array, channels: int | None) -> Any:
     return sizes if np.max(sizes) > MOST_UNLIKE * np.min(sizes) else 1.0
 
 
-def _scaled(modes: Modes, sizes: Any) -> Modes:
+def scaled(modes: Modes, sizes: Any) -> Modes:
     """The modes with the amplitudes of channels in their own units."""
     if np.ndim(sizes) == 0:
         return modes

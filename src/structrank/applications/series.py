@@ -19,8 +19,16 @@ from ..structures import Hankel
 from ..structures.base import positive_int
 from .containers import unwrap
 from .estimates import of_rank
-from .recovery import Recovery, from_channels, hankel_problem, recover
+from .recovery import (
+    Recovery,
+    channel_sizes,
+    from_channels,
+    hankel_problem,
+    recover,
+    scaled,
+)
 
+MORE = 1  # ranks tried beyond those found
 ORIGINS = 3  # of forecasts of what is known already, to choose the rank by
 FEWEST = 8  # samples to forecast from
 
@@ -36,16 +44,20 @@ class Forecast(Report):
     stderr : the same kind
         Standard error of a future sample, noise included.
     lower, upper : the same kind
-        Ends of the intervals that hold a future sample with probability `level`.
+        Ends of the intervals that hold a future sample with probability `level`; of both parts
+        by themselves if the series is complex.
     level : float
     rank : int
         Chosen by the errors of forecasts of what is known already.
     modes : Modes
         The (damped) sinusoids, exponentials and trends the series is the sum of.
     past_error : float
-        Root mean square error of these forecasts.
+        Root mean square error of these forecasts; with channels of very different size, each in
+        units of its own size.
     refit : Refit
-        Of the series and what follows.
+        Of the series and what follows, in these units.
+    channels : int or None
+        The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
         What was given.
 
@@ -67,6 +79,7 @@ class Forecast(Report):
     modes: Modes
     past_error: float
     refit: Refit
+    channels: int | None
     samples: Any
 
     def plot(self, ax: Any = None) -> Any:
@@ -139,7 +152,7 @@ def impute(samples: Any, **options: Any) -> Recovery:
     channels = options.get("channels")
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
-    missing = np.isnan(values)
+    missing = np.isnan(values) | found.outliers
     signal = np.where(missing, to_numpy(unwrap(found.signal, channels).values), values)
     stderr = np.where(missing, to_numpy(unwrap(found.stderr, channels).values), 0.0)
     return replace(found, signal=given.wrap(signal), stderr=given.wrap(stderr))
@@ -216,16 +229,22 @@ def forecast(
         )
     if len(values) < FEWEST:
         raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
+    sizes = channel_sizes(values, channels) if sigma is None else 1.0
+    values = values / sizes
     options = _Options(window, channels, sigma, undamped, seed, progress)
     known = None if rank is None else positive_int(rank, "rank")
     selection = options.select(values)
     past = _past(values, steps, known, selection.rank, options)
     fit = options.carried_on(selection, past.rank, len(values) + steps)
     spread = past.widening * np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
-    mean, stderr = (from_channels(part, channels)[len(values) :] for part in (fit.y, spread))
+    mean, stderr = (
+        sizes * from_channels(part, channels)[len(values) :] for part in (fit.y, spread)
+    )
     reach = norm.ppf((1 + level) / 2) * stderr
+    if np.iscomplexobj(mean):  # both parts by themselves
+        reach = reach * (1 + 1j) / np.sqrt(2)
     assert fit.modes is not None
-    ahead = [given.follow(part) for part in (mean, stderr, mean - reach, mean + reach)]
+    ahead = [given.follow(part) for part in (mean, stderr.real, mean - reach, mean + reach)]
     return Forecast(
         ahead[0],
         ahead[1],
@@ -233,9 +252,10 @@ def forecast(
         ahead[3],
         level,
         fit.rank,
-        fit.modes,
+        scaled(fit.modes, sizes),
         past.error,
         fit,
+        channels,
         samples,
     )
 
@@ -292,13 +312,17 @@ def _past(
     spreads: dict[int, list[np.ndarray]] = {}
     ends = [len(values) - origin * ahead for origin in range(1, ORIGINS + 1)]
     ends = [end for end in ends if end == ends[0] or end >= len(values) // 2]
+    ends = [end for end in ends if np.all(np.any(~np.isnan(values[:end]), axis=0))]
     selections = [options.select(values[:end]) for end in ends]
-    most_found = max(most_found, *(selection.rank for selection in selections))
+    most_found = max([most_found, *(selection.rank for selection in selections)])
+    most_found += MORE if most_found else 0
     for end, selection in zip(ends, selections, strict=True):
         for rank in range(1, most_found + 1) if known is None else [known]:
             try:
                 fit = options.carried_on(selection, rank, end + ahead)
             except NoModes:
+                continue
+            if fit.sigma is None:
                 continue
             y, stderr = (
                 from_channels(part, options.channels)[end:]
@@ -310,8 +334,8 @@ def _past(
             spreads.setdefault(rank, []).append(stderr[seen] ** 2 + (fit.sigma or 0.0) ** 2)
     if not errors:
         raise NoModes(
-            "nothing but noise is found in the series, so there is nothing to carry on: take a "
-            "longer one, or pass another rank"
+            "nothing in the series could be told apart from noise, so there is nothing to carry "
+            "on: take a longer one, or pass rank"
         )
     most = max(len(parts) for parts in errors.values())
     means = {

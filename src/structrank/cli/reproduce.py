@@ -12,7 +12,7 @@ EXPERIMENTS = ("ssr", "scs", "scalability")
 
 @click.command()
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--quick", is_flag=True, help="Small sizes and few seeds: two minutes in all.")
+@click.option("--quick", is_flag=True, help="Small sizes and few seeds: about two minutes in all.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -44,7 +44,7 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
       structrank reproduce ssr --out results
     """  # noqa: D301
     from .. import reproduce as experiments
-    from ..reproduce.figures import require_matplotlib
+    from ..plotting import require_matplotlib
     from ..reproduce.output import check_new, new_folder
 
     chosen = EXPERIMENTS if experiment == "all" else (experiment,)

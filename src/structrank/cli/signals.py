@@ -204,11 +204,17 @@ def forecast(
             common.print_table([*heads, *(table.names or ())], rows)
         else:
             common.tell(repr(ahead), quiet)
-        common.written(quiet, out)
+            common.written(quiet, out, plot, report)
 
 
 def _check_continues(given: Given) -> None:
-    """An error if it cannot be told which times or numbers follow."""
+    """An error unless there is one axis of time, and it can be told what follows on it."""
+    shape, channels = given.table.values.shape, given.channels
+    if len(shape) > 1 and channels != 1:
+        raise FileError(
+            f"the values have shape {shape}, but a series, or with --channels 1 series side by "
+            f"side, is expected: --channels is {'none' if channels is None else channels}"
+        )
     if given.table.index is None:
         return
     if not hasattr(given.samples, "index"):
@@ -292,4 +298,5 @@ def frequencies(
             save_picture(plot, plot_modes, modes, force=force)
         if out is None:
             common.print_table(list(table), rows.tolist())
-        common.written(quiet, out)
+        else:
+            common.written(quiet, out, plot)

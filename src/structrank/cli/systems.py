@@ -89,7 +89,7 @@ def _realized(
     from .. import Stop, gcgls
     from ..applications import empirical_covariances, realization_problem, sampling_noise_mu
     from ..applications import realize as realized
-    from ..reproduce.output import uninterrupted
+    from ..run import uninterrupted
 
     rows = min(ROWS, lags)
     covariances = empirical_covariances(outputs, lags)

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..lowrank import LowRank
 from ..problem import Problem
-from ..run import ConvergenceWarning, Result, Stop
+from ..run import ConvergenceWarning, Result, Stop, uninterrupted
 from ..solvers import apg_svt, dadmm2, dppa, factored_admm, gcg, gcgls, padmm, padmm2
 from ..solvers._dense import DenseProblem, singular_values
 from ..state import State
 from .cases import Case
-from .output import Row, uninterrupted
+from .output import Row
 
 LAM = 1.0  # the paper does not print it
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # penalties tried

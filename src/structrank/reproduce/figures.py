@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..plotting import new_figure
 
 if TYPE_CHECKING:
     from ..applications.spectral import SpectralSample
@@ -28,27 +30,9 @@ MARKERS = dict(zip(COLORS, "osDv^<>", strict=True))
 DASHES = {"reform2": "-", "relax": "--"}
 
 
-def require_matplotlib() -> None:
-    """An error that says what to install, unless pictures can be drawn."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError('pictures need matplotlib: pip install "structrank[plot]"') from error
-
-
-def _figure(**options: Any) -> Any:
-    """A figure that draws into files, whatever the user's own matplotlib is set to."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(layout="constrained", **options)
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def curves(found: Sequence[Curve], title: str, path: Path) -> None:
     """Objective, squared loss and rank of H(y) against time, one line a method."""
-    figure = _figure(figsize=(12, 4.4))
+    figure = new_figure(figsize=(12, 4.4))
     axes = figure.subplots(1, 3)
     for c in found:
         h, name = c.result.history, c.method.name
@@ -77,7 +61,7 @@ def curves(found: Sequence[Curve], title: str, path: Path) -> None:
 def poles(found: Sequence[Recovered], path: Path) -> None:
     """True and realised poles in the unit disc, one panel a seed."""
     shown = found[:6]
-    figure = _figure(figsize=(3.2 * min(len(shown), 3), 3.3 * ((len(shown) + 2) // 3)))
+    figure = new_figure(figsize=(3.2 * min(len(shown), 3), 3.3 * ((len(shown) + 2) // 3)))
     axes = figure.subplots((len(shown) + 2) // 3, min(len(shown), 3), squeeze=False)
     angle = np.linspace(0, 2 * np.pi, 200)
     for axis, one in zip(axes.flat, shown, strict=False):
@@ -100,7 +84,7 @@ def poles(found: Sequence[Recovered], path: Path) -> None:
 
 def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, path: Path) -> None:
     """The five panels of the paper: truth, samples, recovery, and the first column of each."""
-    figure = _figure(figsize=(11, 6.4))
+    figure = new_figure(figsize=(11, 6.4))
     axes = figure.subplot_mosaic(
         [["truth"] * 2 + ["seen"] * 2 + ["recovered"] * 2, ["before"] * 3 + ["after"] * 3],
         height_ratios=[3, 2],
@@ -133,7 +117,7 @@ def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, p
 
 def times(found: Sequence[Timing], path: Path) -> None:
     """Time against the number of entries of the matrix."""
-    figure = _figure(figsize=(7, 4.4))
+    figure = new_figure(figsize=(7, 4.4))
     axis = figure.subplots()
     for name in dict.fromkeys(t.method for t in found):
         chosen = [t for t in found if t.method == name]

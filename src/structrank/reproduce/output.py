@@ -13,8 +13,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..run import Result, Status
-
 Row = dict[str, Any]
 PACKAGES = ("structrank", "numpy", "scipy", "matplotlib")
 
@@ -55,13 +53,6 @@ def check_new(path: Path, *, force: bool) -> None:
     above = next(parent for parent in path.absolute().parents if parent.exists())
     if not above.is_dir() or not os.access(above, os.W_OK):
         raise PermissionError(f"{above} is no folder that can be written to: choose another")
-
-
-def uninterrupted(result: Result) -> Result:
-    """A result, or the interruption it was cut short by: half a run is not to be published."""
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return result
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> str:

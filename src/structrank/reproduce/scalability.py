@@ -15,10 +15,10 @@ from ..applications import empirical_covariances, random_system, realization_pro
 from ..lowrank import LowRank
 from ..objective import mu_max
 from ..problem import Problem
-from ..run import ConvergenceWarning, Result, Stop
+from ..run import ConvergenceWarning, Result, Stop, uninterrupted
 from ..solvers import gcg, gcgls
 from . import figures
-from .output import uninterrupted, write_about, write_table
+from .output import write_about, write_table
 
 ROWS, COLUMNS, ORDER, SAMPLES, NOISE, LAM = 41, 200, 10, 1000, 0.05, 1.0
 OUTPUTS = (50, 100, 150, 200)  # M x N = 2050 x 10000 ... 8200 x 40000

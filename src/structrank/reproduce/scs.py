@@ -18,11 +18,11 @@ from ..applications import SpectralSample, sinusoids, spectral_problem
 from ..lowrank import LowRank
 from ..modes import find_modes
 from ..problem import Problem
-from ..run import ConvergenceWarning, Result, Stop
+from ..run import ConvergenceWarning, Result, Stop, uninterrupted
 from ..selection import noise_mu
 from ..solvers import gcgls
 from . import figures
-from .output import Row, uninterrupted, write_about, write_table
+from .output import Row, write_about, write_table
 
 SHAPE, COUNT, PRINTED_ERROR = (101, 101), 6, 0.181
 
