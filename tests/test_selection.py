@@ -31,8 +31,8 @@ from structrank import (
     solve,
 )
 from structrank import path as path_function
-from structrank.path import natural_lam
-from structrank.selection import _better, _parts, _squared_errors, _without
+from structrank.objective import natural_lam
+from structrank.selection import _better, _parts, _squared_errors, without
 from structrank.state import History
 
 METHODS = ["noise", "holdout", "information"]
@@ -372,7 +372,7 @@ def test_what_is_left_out_is_not_looked_at():
     b = np.random.default_rng(2).standard_normal((5, 6))
     problem = Problem(Hankel(12, window=6), b, 1.0, pair)
     part = _parts(problem, 3, seed=0)[0]
-    kept = _without(problem, part)
+    kept = without(problem, part)
     np.testing.assert_array_equal(kept.b, b[~part])
     y = np.arange(12.0)
     np.testing.assert_allclose(kept.measure.forward(y), pair[0](y)[~part])
@@ -382,7 +382,7 @@ def test_what_is_left_out_is_not_looked_at():
         problem = Problem(Hankel(12, window=6), y, 1.0, measure)
         part = _parts(problem, 3, seed=0)[0]
         weights = 1.0 if measure is None else np.sqrt(problem.structure.multiplicity)
-        np.testing.assert_allclose(_without(problem, part).measure.weights, weights * ~part)
+        np.testing.assert_allclose(without(problem, part).measure.weights, weights * ~part)
 
 
 def test_better_is_more_than_chance():

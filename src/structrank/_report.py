@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 
 
-class Report:
-    """What has rows to show; a subclass defines `_rows`."""
+class Report(ABC):
+    """What has rows to show."""
 
+    @abstractmethod
     def _rows(self) -> list[tuple[str, str]]:
-        raise NotImplementedError
+        """Names and texts."""
 
     def __repr__(self) -> str:
         rows = "\n".join(f"  {name:<14}{text}" for name, text in self._rows())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from ._array import Array, add_rotated, add_scaled, array_namespace, gram, inner, like
@@ -146,17 +148,21 @@ class Augmented(Penalized):
         """Norm of what cancels in the gradient, which says how large its rounding errors are."""
         return super().magnitude(point) + float(np.sqrt(max(self.T.norm_squared(), 0.0)))
 
-    def updated(
-        self, point: Point, lam: float, tolerance: float, relaxation: float = 1.0
-    ) -> Augmented:
-        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance.
+    def updated(self, point: Point, lam: float, tolerance: float, relaxation: float = 1.0) -> Self:
+        """With another lam and the multiplier that has `grown`."""
+        return type(self)(self.problem, lam, *self.grown(point, tolerance, relaxation))
+
+    def grown(
+        self, point: Point, tolerance: float, relaxation: float = 1.0
+    ) -> tuple[LowRank, Array, float]:
+        """T, gamma and weight for the multiplier `-grad f(X)`, rounded to a tolerance.
 
         A relaxation above one, and below two, goes beyond it by that share of the way there.
         """
         T = self.T.appended(point.X.scaled(relaxation * self.lam))
         T = T.balanced(tolerance / max(tolerance, np.sqrt(max(T.norm_squared(), 0.0))))
         gamma = self.multiplier + relaxation * (self.gamma(point) - self.multiplier)
-        return Augmented(self.problem, lam, T, gamma, self.weight + relaxation * self.lam)
+        return T, gamma, self.weight + relaxation * self.lam
 
 
 def sample_weights(problem: Problem) -> Array | None:

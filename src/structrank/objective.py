@@ -296,6 +296,14 @@ def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projectio
     return gradient.top(1, start, tolerance=1e-10, max_steps=300).upper
 
 
+def natural_lam(problem: Problem) -> float:
+    """The lam at which data and structure weigh about the same; 1 for lifted weights."""
+    z = problem.backprojection
+    image = problem.measure.forward(z)
+    square = inner(z, like(problem.structure.multiplicity.astype(float), z, real=True) * z)
+    return inner(image, image) / square if square > 0 else 1.0
+
+
 def _penalty(name: str | Penalty, structure: Structure, reference: Array) -> Penalty:
     if not isinstance(name, str):
         return name

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from tqdm.auto import tqdm
 
-from ._array import inner, like
 from .lowrank import LowRank
 from .objective import mu_max
 from .problem import Problem, positive
@@ -94,11 +93,3 @@ def solve_at(
         return solve(problem, gap, start=start, max_iter=max_iter)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=gap)
     return gcgls(problem, lam, start=start, stop=stop)
-
-
-def natural_lam(problem: Problem) -> float:
-    """The lam at which data and structure weigh about the same; 1 for lifted weights."""
-    z = problem.backprojection
-    image = problem.measure.forward(z)
-    square = inner(z, like(problem.structure.multiplicity.astype(float), z, real=True) * z)
-    return inner(image, image) / square if square > 0 else 1.0

@@ -18,7 +18,7 @@ from .lowrank import LowRank
 from .measure import Operator, Weighted
 from .modal_fit import ModalFit, ModalModel
 from .modes import Modes, exponentials, find_modes, has_modes
-from .path import natural_lam
+from .objective import natural_lam
 from .problem import Problem, positive
 from .run import ConvergenceWarning, Result
 from .spread import Spread

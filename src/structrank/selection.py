@@ -13,18 +13,18 @@ from ._array import Array, array_namespace, epsilon, inner, is_complex, like, to
 from ._report import Report
 from .measure import Everything, Operator, Weighted
 from .modes import NoModes
-from .objective import mu_max
-from .path import natural_lam, solve_at
+from .objective import mu_max, natural_lam
+from .path import solve_at
 from .problem import Problem, positive
 from .refit import Refit, refit
 from .run import ConvergenceWarning, Result, uninterrupted
+from .spread import deviation_by_median
 from .structures.base import positive_int
 
 METHODS = ("noise", "holdout", "information")
 GAP = 1e-3  # certified, of the solutions looked at
 MAX_ITER = 50
 ROUNDS = 10  # of estimating the noise anew
-NORMAL_MEDIAN = 0.674489750196  # of the modulus of Gaussian noise
 LEAST_LEVEL = 0.05  # of the noise by the median, as a share of that by the root mean square
 SHORT = 400  # samples, for which to look further
 PROBE, CLEAR_GAIN = 0.5, 10.0  # a mu to look further at, over the last; in the criterion
@@ -286,9 +286,8 @@ def noise_level(fit: Refit) -> float:
     residual = to_numpy(fit.problem.data - fit.problem.measure.forward(fit.y)).reshape(-1)
     if isinstance(fit.problem.measure, Weighted):
         residual = residual[to_numpy(fit.problem.measure.weights).reshape(-1) > 0]
-    scale = np.sqrt(np.log(2)) if np.iscomplexobj(residual) else NORMAL_MEDIAN
     freedom = max(fit.samples - fit.parameters, 1) / fit.samples
-    level = float(np.median(np.abs(residual))) / (scale * np.sqrt(freedom))
+    level = deviation_by_median(residual) / np.sqrt(freedom)
     sigma = fit.sigma or 0.0
     return min(max(level, LEAST_LEVEL * sigma), sigma)
 
@@ -379,7 +378,7 @@ class _Search:
     def by_holdout(self, folds: int, seed: int) -> Selection:
         """The least error on samples left out, along a path."""
         parts = _parts(self.problem, folds, seed)
-        training = [_without(self.problem, part) for part in parts]
+        training = [without(self.problem, part) for part in parts]
         starts: list[Result | None] = [None] * folds
         best_mu, best, since, rank_then = 0.0, np.zeros(0), 0, 0
         for mu in self._mus():
@@ -433,7 +432,7 @@ def _parts(problem: Problem, folds: int, seed: int) -> list[np.ndarray]:
     return [labels.reshape(seen.shape) == k for k in range(folds)]
 
 
-def _without(problem: Problem, part: np.ndarray) -> Problem:
+def without(problem: Problem, part: np.ndarray) -> Problem:
     """The problem with some samples left out."""
     measure = problem.measure
     if isinstance(measure, Everything):

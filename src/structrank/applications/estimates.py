@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._array import Array, like, to_numpy
+from .._array import Array, to_numpy
 from ..local_search import local_search
 from ..lowrank import LowRank
-from ..measure import Weighted
 from ..modes import NoModes
-from ..objective import Penalized, mu_max
-from ..path import natural_lam, solve_at
+from ..objective import Penalized, mu_max, natural_lam
+from ..path import solve_at
 from ..problem import Problem, positive
 from ..refit import Refit, refit
 from ..run import ConvergenceWarning, Result, uninterrupted
-from ..selection import Selection, choose_rank, select_mu
+from ..selection import Selection, choose_rank, select_mu, without
 from ..structures.base import positive_int
 
 GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
@@ -248,12 +247,6 @@ def unshrunk(problem: Problem, X: LowRank, rank: int) -> Array:
     )
     leading = LowRank(X.U[:, :rank], X.V[:, :rank])
     return local_search(objective, leading, max_steps=SEARCH_STEPS, tolerance=1e-4).y
-
-
-def without(problem: Problem, part: np.ndarray) -> Problem:
-    """The problem with some samples left out."""
-    weights = problem.measure.weights * like(~part * 1.0, problem.b, real=True)
-    return replace(problem, measure=Weighted(weights))
 
 
 def left_out(problem: Problem, rng: np.random.Generator) -> np.ndarray:

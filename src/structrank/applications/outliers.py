@@ -13,6 +13,7 @@ from ..problem import Problem
 from ..run import ConvergenceWarning, uninterrupted
 from ..selection import noise_mu
 from ..solvers import RobustResult, solve_robust
+from ..spread import deviation_by_median
 
 ROUNDS = 10  # of estimating the noise anew
 STANDS_STILL = 0.9  # a noise level above this share of the last
@@ -52,12 +53,12 @@ def find_outliers(problem: Problem, *, seed: int = 0) -> np.ndarray:
     seen = to_numpy(problem.measure.weights) > 0
     samples = np.where(seen, to_numpy(problem.b), 0.0)
     unit, top = noise_mu(problem, 1.0, seed=seed), mu_max(problem)
-    sigma, result = spread(samples[seen]), None
+    sigma, result = deviation_by_median(samples[seen]), None
     for _ in range(ROUNDS):
         if sigma == 0:
             break
         result = _robust(replace(problem, mu=min(unit * sigma, top / 2)), sigma, result)
-        left = spread((samples - to_numpy(result.y))[seen])
+        left = deviation_by_median((samples - to_numpy(result.y))[seen])
         if left > STANDS_STILL * sigma:
             break
         sigma = left
@@ -73,9 +74,3 @@ def _robust(problem: Problem, sigma: float, start: RobustResult | None) -> Robus
         result = solve_robust(problem, THRESHOLD * sigma, gap=1e-2, start=X, max_iter=30)
     uninterrupted(result)
     return result
-
-
-def spread(residuals: np.ndarray) -> float:
-    """Standard deviation of Gaussian noise by its median, which outliers hardly move."""
-    scale = np.sqrt(np.log(2)) if np.iscomplexobj(residuals) else 0.674489750196
-    return float(np.median(np.abs(residuals)) / scale)

@@ -15,10 +15,10 @@ from ..measure import Weighted
 from ..modes import Modes
 from ..problem import Problem
 from ..run import ConvergenceWarning, Result
-from ..selection import Selection
+from ..selection import Selection, without
 from ..structures import Hankel
 from .containers import unwrap
-from .estimates import Estimates, without
+from .estimates import Estimates
 from .outliers import find_outliers
 
 MOST_ROWS, LOCAL = 3000, 8  # of a matrix with windows of half each axis; windows beyond that

@@ -1,4 +1,4 @@
-"""The method of multipliers for variants of (relax) whose augmented Lagrangian is of its form."""
+"""The method of multipliers for (relax), and for variants with an augmented Lagrangian like its."""
 
 from __future__ import annotations
 
@@ -11,24 +11,30 @@ import numpy as np
 from .._array import Array, epsilon, inner, like
 from ..augmented import Augmented
 from ..certificate import dual_bound, nuclear_norm_bound
-from ..linalg import SingularPairs
+from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
 from ..lowrank import LowRank
-from ..objective import Gradient, Point
+from ..objective import Gradient, Penalized, Point, natural_lam
+from ..problem import Problem
 from ..state import State
 from ..step import StepPlane, atom
-from .exact import PAIRS, SEARCH_STEPS, _proven_top
 
-GROWTH = 5.0  # of lam, where the structure is approached too slowly
+FAILURE = 1e-10  # probability that one bound of a top singular value is too low
+SEEDS = 2**31  # of the starts for these bounds, from here on: nothing else may depend on them
+STIFFNESS = 10.0  # of the first lam: over the curvature of the misfit as X sees it
+PAIRS = 24  # singular pairs a step, at most
+SEARCH_STEPS = 200  # steps of a local search, at most
 
 
 class Lagrangian(Augmented):
-    """The augmented Lagrangian of a variant of (relax), with bounds on the variant's optimum.
+    """The augmented Lagrangian of (relax) or a variant, with bounds on the variant's optimum.
 
     The dual is that of (relax), `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>` subject to
     `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`, with a square of `priced(gamma)` and one more
     constraint, `excess(gamma) <= 1`.
     """
+
+    growth = 5.0  # of lam, where the structure is approached too slowly
 
     def tight(self, X: LowRank) -> tuple[Lagrangian, Point]:
         """The augmented Lagrangian to go on with at X, and the point there."""
@@ -38,9 +44,13 @@ class Lagrangian(Augmented):
     def advanced(self, point: Point, lam: float, tolerance: float) -> Lagrangian:
         """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
 
-    @abstractmethod
+    def polished(self, state: State) -> State:
+        """The state with a better signal, where one is known once a subproblem is solved."""
+        return state
+
     def misfit(self, y: Array) -> float:
         """The objective without the nuclear norm."""
+        return squared_misfit(self.problem, y)
 
     def priced(self, gamma: Array) -> Array:
         """The part of gamma whose square the dual has."""
@@ -50,48 +60,24 @@ class Lagrangian(Augmented):
         """What gamma has to be divided by to be feasible."""
         return 0.0
 
-    def grown(self, point: Point, tolerance: float) -> LowRank:
-        """T plus `lam X`, rounded to a tolerance."""
-        T = self.T.appended(point.X.scaled(self.lam))
-        return T.balanced(tolerance / max(tolerance, float(np.sqrt(max(T.norm_squared(), 0.0)))))
-
-    def state(self, X: LowRank, point: Point, gradient: Gradient, top: SingularPairs) -> State:
-        """An iterate, with bounds on both sides of the optimum."""
-        y, gamma, structure = self.signal(point), self.gamma(point), self.structure
-        alignment = inner(self.samples, gamma)
-        if structure.offset is not None:
-            unit = like(np.eye(structure.shape[1]), y)
-            alignment -= inner(like(structure.offset, y), gradient.matmul(unit))
-        sigma = top.upper + 10 * epsilon(y) * self.magnitude(point)
-        priced = self.priced(gamma)
-        bound = dual_bound(
-            alignment=alignment,
-            norm_squared=inner(priced, priced),
-            sigma=max(sigma, self.mu * self.excess(gamma)),
-            mu=self.mu,
-        )
-        loss = self.misfit(y)
-        value = loss + self.mu * nuclear_norm_bound(structure, y, point.V)
-        return State(
-            X=X,
-            y=y,
-            objective=value,
-            loss=loss,
-            violation=float(np.sqrt(self.departure(point))),
-            gap=1 - max(bound, 0.0) / value if value > 0 else 0.0,
-            sigma=float(top.values[0]),
-        )
-
     @property
     def samples(self) -> Array:
         """The right-hand side b of the variant, in the space of gamma."""
         return self.problem.data
 
+    def state(self, X: LowRank, point: Point, gradient: Gradient, top: SingularPairs) -> State:
+        """An iterate, with bounds on both sides of the optimum."""
+        gamma = self.gamma(point)
+        bound = lower_bound(
+            self, point, gradient, top, self.samples, self.priced(gamma), self.excess(gamma)
+        )
+        return certified_state(self, X, point, top, bound, self.misfit(self.signal(point)))
+
 
 def method_of_multipliers(
     objective: Lagrangian, X: LowRank, aim: float, piece: int = SEARCH_STEPS
 ) -> Iterator[State]:
-    """The iterates of the method of multipliers, as in `solve`.
+    """The iterates of the method of multipliers, whose subproblems gcgls' steps solve.
 
     Parameters
     ----------
@@ -111,17 +97,24 @@ def method_of_multipliers(
     for k in count():
         objective, point = objective.tight(X)
         gradient = objective.gradient(point)
-        top = _proven_top(gradient, reference, k, min(max(gap / 5, aim / 4), 0.05))
+        top = proven_top(gradient, reference, k, min(max(gap / 5, aim / 4), 0.05))
         state = objective.state(X, point, gradient, top)
-        yield state
-
         upper = min(upper, state.objective)
         lower = max(lower, state.objective * (1 - state.gap))
         gap = 1 - lower / upper if upper > 0 else 0.0
-        if top.values[0] / mu - 1 <= 0.3 * gap:  # the subproblem is solved well enough
-            lam = objective.lam if state.violation < departure / 4 else GROWTH * objective.lam
+        solved = top.values[0] / mu - 1 <= 0.3 * gap  # the subproblem, well enough
+        violation = state.violation
+        if solved and gap > aim and objective.T.rank:
+            state = objective.polished(state)
+            upper = min(upper, state.objective)
+            gap = 1 - lower / upper
+        yield state
+
+        if solved:
+            slow = violation >= departure / 4
+            lam = objective.growth * objective.lam if slow else objective.lam
             objective = objective.advanced(point, lam, 0.3 * gap * mu)
-            departure, effort = state.violation, 1.0
+            departure, effort = violation, 1.0
         else:
             Z = atom(top, mu, PAIRS)
             kept, theta = StepPlane(objective, point, Z, top).joint()
@@ -129,11 +122,74 @@ def method_of_multipliers(
         if X.rank:
             # The gap is of first order in the distance to the solution, psi of second.
             tolerance = min(gap, 0.1) ** 2 / (1e4 * effort)
-            for _ in range(0, SEARCH_STEPS, piece):
-                objective, point = objective.tight(X)
-                before = objective.psi(point)
-                point = local_search(objective, X, max_steps=piece, tolerance=tolerance)
-                X, after = point.X, objective.psi(point)
-                if before - after <= piece * tolerance * after:
-                    break
-            X = X.balanced(prune)
+            X = _searched(objective, X, tolerance, piece).balanced(prune)
+
+
+def _searched(objective: Lagrangian, X: LowRank, tolerance: float, piece: int) -> LowRank:
+    """X after a local search, in pieces between which the objective is made tight."""
+    for _ in range(0, SEARCH_STEPS, piece):
+        objective, point = objective.tight(X)
+        before = objective.psi(point)
+        point = local_search(objective, X, max_steps=piece, tolerance=tolerance)
+        X, after = point.X, objective.psi(point)
+        if before - after <= piece * tolerance * after:
+            break
+    return X
+
+
+def first_lam(problem: Problem) -> float:
+    """Above the curvature of the misfit as X sees it."""
+    return STIFFNESS * natural_lam(problem)
+
+
+def proven_top(gradient: Gradient, reference: Array, seed: int, tolerance: float) -> SingularPairs:
+    """Top singular pairs from a fresh random start, with a proven upper bound."""
+    start = random_vector(gradient.structure.shape[1], reference, seed=SEEDS + seed)
+    return gradient.top(PAIRS, start, tolerance=tolerance, max_steps=300, failure=FAILURE)
+
+
+def lower_bound(
+    objective: Penalized,
+    point: Point,
+    gradient: Gradient,
+    top: SingularPairs,
+    samples: Array,
+    priced: Array,
+    excess: float = 0.0,
+) -> float:
+    """A bound from below on the optimum, by the dual."""
+    y, structure = objective.signal(point), objective.structure
+    alignment = inner(samples, objective.gamma(point))
+    if structure.offset is not None:
+        unit = like(np.eye(structure.shape[1]), y)
+        alignment -= inner(like(structure.offset, y), gradient.matmul(unit))
+    sigma = top.upper + 10 * epsilon(y) * objective.magnitude(point)
+    return dual_bound(
+        alignment=alignment,
+        norm_squared=inner(priced, priced),
+        sigma=max(sigma, objective.mu * excess),
+        mu=objective.mu,
+    )
+
+
+def certified_state(
+    objective: Penalized, X: LowRank, point: Point, top: SingularPairs, bound: float, loss: float
+) -> State:
+    """An iterate as one of (relax), with an objective that is not below that of its signal."""
+    y = objective.signal(point)
+    value = loss + objective.mu * nuclear_norm_bound(objective.structure, y, point.V)
+    return State(
+        X=X,
+        y=y,
+        objective=value,
+        loss=loss,
+        violation=float(np.sqrt(objective.departure(point))),
+        gap=1 - max(bound, 0.0) / value if value > 0 else 0.0,
+        sigma=float(top.values[0]),
+    )
+
+
+def squared_misfit(problem: Problem, y: Array) -> float:
+    """`1/2 ||A(y) - b||^2`."""
+    residual = problem.data - problem.measure.forward(y)
+    return inner(residual, residual) / 2

@@ -16,8 +16,8 @@ from ..objective import Penalized, Point, mu_max
 from ..problem import Problem, checked_start, positive
 from ..run import Callback, ConvergenceWarning, Result, Stop, run
 from ..state import State
-from ._multipliers import Lagrangian, method_of_multipliers
-from .exact import _first_lam, solve
+from ._multipliers import Lagrangian, first_lam, method_of_multipliers
+from .exact import solve
 
 LEAST = 1e-6  # share of mu_max below which no solution is looked for
 SOLVES = 50  # values of mu tried, at most
@@ -259,13 +259,8 @@ class TrustedAugmented(Lagrangian):
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> TrustedAugmented:
         """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
-        T, gamma, weight = self.grown(point, tolerance), self.gamma(point), self.weight + self.lam
+        T, gamma, weight = self.grown(point, tolerance)
         return TrustedAugmented(self.problem, self.trusted, lam, T, gamma, weight)
-
-    def misfit(self, y: Array) -> float:
-        """`1/2 ||A(y) - b||^2`."""
-        residual = self.problem.data - self.problem.measure.forward(y)
-        return inner(residual, residual) / 2
 
     def priced(self, gamma: Array) -> Array:
         """The part of gamma whose square the dual has."""
@@ -273,7 +268,7 @@ class TrustedAugmented(Lagrangian):
 
 
 def _iterates(problem: Problem, mask: np.ndarray, X: LowRank, aim: float) -> Iterator[State]:
-    plain = Penalized(problem, _first_lam(problem))
+    plain = Penalized(problem, first_lam(problem))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     trusted, gamma = like(mask, problem.backprojection), plain.gamma(plain.at(X))
     objective = TrustedAugmented(problem, trusted, plain.lam, zero, gamma)

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import pairwise
 
 import numpy as np
 
-from .._array import Array, epsilon, gram, inner, like
-from ..augmented import Augmented
-from ..certificate import dual_bound, nuclear_norm_bound
-from ..linalg import SingularPairs, random_vector
-from ..local_search import local_search
+from .._array import gram
+from ..certificate import nuclear_norm_bound
 from ..lowrank import LowRank
-from ..objective import Gradient, Penalized, Point
+from ..objective import Penalized, Point
 from ..polish import polished
 from ..problem import Problem, checked_start, positive
 from ..run import Callback, Result, Stop, run
 from ..state import State
-from ..step import StepPlane, atom
+from ._multipliers import (
+    Lagrangian,
+    certified_state,
+    first_lam,
+    lower_bound,
+    method_of_multipliers,
+    proven_top,
+    squared_misfit,
+)
 from .gcg import gcgls
 
-FAILURE = 1e-10  # probability that one bound of a top singular value is too low
-SEEDS = 2**31  # of the starts for these bounds, from here on: nothing else may depend on them
-GROWTH = 2.0  # of lam, where the structure is approached too slowly
 RELAXATION = 1.8  # of the multipliers: by how much of the plain step they move, below two
 CLEAR = 0.5  # singular values of X count above this share of its distance to the structure
-PAIRS = 24  # singular pairs a step, at most
-SEARCH_STEPS = 200  # steps of a local search, at most
 
 
 def solve(
@@ -86,7 +86,7 @@ def solve(
     """
     _check(problem)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = _method_of_multipliers(problem, checked_start(start, problem), float(gap))
+    states = _iterates(problem, checked_start(start, problem), float(gap))
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="solve")
 
 
@@ -145,44 +145,42 @@ def homotopy(
     return run(states, problem, stop=every, callback=callback, progress=progress, label="homotopy")
 
 
-def _method_of_multipliers(problem: Problem, X: LowRank, aim: float) -> Iterator[State]:
-    reference, shape, mu = problem.backprojection, problem.structure.shape, problem.mu
-    finest = 10 * epsilon(reference)
-    X = X.balanced(max(1e-7, finest))
-    plain = Penalized(problem, _first_lam(problem))
-    gamma = plain.gamma(plain.at(X))
-    objective = Augmented(problem, plain.lam, LowRank.zeros(shape, reference), gamma)
-    upper, lower, gap, departure, effort = np.inf, 0.0, 1.0, np.inf, 1.0
-    for k in count():
-        point = objective.at(X)
-        gradient = objective.gradient(point)
-        top = _proven_top(gradient, reference, k, min(max(gap / 5, aim / 4), 0.05))
-        state = _state(objective, X, point, gradient, top)
-        upper = min(upper, state.objective)
-        lower = max(lower, state.objective * (1 - state.gap))
-        gap = 1 - lower / upper if upper > 0 else 0.0
-        solved = top.values[0] / mu - 1 <= 0.3 * gap  # the subproblem, well enough
-        violation = state.violation
-        if solved and gap > aim and objective.T.rank:
-            state = _polished(objective, state)
-            upper = min(upper, state.objective)
-            gap = 1 - lower / upper
-        yield state
+class RelaxedLagrangian(Lagrangian):
+    """The augmented Lagrangian of (relax) itself, with over-relaxed multipliers."""
 
-        if solved:
-            lam = objective.lam if violation < departure / 4 else GROWTH * objective.lam
-            relaxation = RELAXATION if objective.T.rank else 1.0
-            objective = objective.updated(point, lam, 0.3 * gap * mu, relaxation)
-            departure, effort = violation, 1.0
-        else:
-            Z = atom(top, mu, PAIRS)
-            kept, theta = StepPlane(objective, point, Z, top).joint()
-            X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
-        if X.rank:
-            # The gap is of first order in the distance to the solution, psi of second.
-            tolerance = min(gap, 0.1) ** 2 / (1e4 * effort)
-            X = local_search(objective, X, max_steps=SEARCH_STEPS, tolerance=tolerance).X
-            X = X.balanced(max(1e-7, finest))
+    growth = 2.0
+
+    def advanced(self, point: Point, lam: float, tolerance: float) -> RelaxedLagrangian:
+        """With another lam and the multiplier `-grad f(X)`, or beyond it once there is one."""
+        return self.updated(point, lam, tolerance, RELAXATION if self.T.rank else 1.0)
+
+    def polished(self, state: State) -> State:
+        """The state with a signal nearby whose matrix is of low rank, if that one is better."""
+        sizes = np.diag(gram(state.X.U, state.X.U)).real  # singular values, as X is balanced
+        rank = int(np.count_nonzero(sizes > CLEAR * state.violation))
+        if rank == 0:
+            return state
+        y, X = polished(self.structure, state.y, state.X.V[:, :rank])
+        loss = self.misfit(y)
+        value = loss + self.mu * nuclear_norm_bound(self.structure, y, X.V)
+        if not value < state.objective:
+            return state
+        return replace(
+            state,
+            X=X,
+            y=y,
+            objective=value,
+            loss=loss,
+            violation=float(np.sqrt(self.departure(self.at(X)))),
+            gap=1 - state.objective * (1 - state.gap) / value,
+        )
+
+
+def _iterates(problem: Problem, X: LowRank, aim: float) -> Iterator[State]:
+    plain = Penalized(problem, first_lam(problem))
+    zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
+    objective = RelaxedLagrangian(problem, plain.lam, zero, plain.gamma(plain.at(X)))
+    return method_of_multipliers(objective, X, aim)
 
 
 def _homotopy(
@@ -194,76 +192,10 @@ def _homotopy(
             X = gcgls(problem, lam, penalty=penalty, start=X, stop=stop).X
         point = objective.at(X)
         gradient = objective.gradient(point)
-        top = _proven_top(gradient, problem.backprojection, k, 1e-4)
-        yield _state(objective, X, point, gradient, top)
-
-
-def _first_lam(problem: Problem) -> float:
-    """Above the curvature of the misfit as X sees it, that along the lifted data."""
-    z = problem.backprojection
-    image = problem.measure.forward(z)
-    square = inner(z, like(problem.structure.multiplicity.astype(float), z, real=True) * z)
-    return 10 * inner(image, image) / square if square > 0 else 1.0
-
-
-def _proven_top(gradient: Gradient, reference: Array, seed: int, tolerance: float) -> SingularPairs:
-    """Top singular pairs from a fresh random start, with a proven upper bound."""
-    start = random_vector(gradient.structure.shape[1], reference, seed=SEEDS + seed)
-    return gradient.top(PAIRS, start, tolerance=tolerance, max_steps=300, failure=FAILURE)
-
-
-def _state(
-    objective: Penalized, X: LowRank, point: Point, gradient: Gradient, top: SingularPairs
-) -> State:
-    """An iterate as one of (relax), with bounds on both sides of its optimum."""
-    problem, structure = objective.problem, objective.structure
-    y, gamma = objective.signal(point), objective.gamma(point)
-    alignment = inner(problem.data, gamma)
-    if structure.offset is not None:
-        unit = like(np.eye(structure.shape[1]), y)
-        alignment -= inner(like(structure.offset, y), gradient.matmul(unit))
-    sigma = top.upper + 10 * epsilon(y) * objective.magnitude(point)
-    bound = dual_bound(
-        alignment=alignment, norm_squared=inner(gamma, gamma), sigma=sigma, mu=problem.mu
-    )
-    loss, value = _value(problem, y, point.V)
-    return State(
-        X=X,
-        y=y,
-        objective=value,
-        loss=loss,
-        violation=float(np.sqrt(objective.departure(point))),
-        gap=1 - max(bound, 0.0) / value if value > 0 else 0.0,
-        sigma=float(top.values[0]),
-    )
-
-
-def _value(problem: Problem, y: Array, guess: Array) -> tuple[float, float]:
-    """The misfit, and a bound from above on the objective of (relax)."""
-    residual = problem.data - problem.measure.forward(y)
-    loss = inner(residual, residual) / 2
-    return loss, loss + problem.mu * nuclear_norm_bound(problem.structure, y, guess)
-
-
-def _polished(objective: Penalized, state: State) -> State:
-    """The state with a signal nearby whose matrix is of low rank, if that one is better."""
-    sizes = np.diag(gram(state.X.U, state.X.U)).real  # singular values, as X is balanced
-    rank = int(np.count_nonzero(sizes > CLEAR * state.violation))
-    if rank == 0:
-        return state
-    y, X = polished(objective.structure, state.y, state.X.V[:, :rank])
-    loss, value = _value(objective.problem, y, X.V)
-    if not value < state.objective:
-        return state
-    return replace(
-        state,
-        X=X,
-        y=y,
-        objective=value,
-        loss=loss,
-        violation=float(np.sqrt(objective.departure(objective.at(X)))),
-        gap=1 - state.objective * (1 - state.gap) / value,
-    )
+        top = proven_top(gradient, problem.backprojection, k, 1e-4)
+        bound = lower_bound(objective, point, gradient, top, problem.data, objective.gamma(point))
+        loss = squared_misfit(problem, objective.signal(point))
+        yield certified_state(objective, X, point, top, bound, loss)
 
 
 def _check(problem: Problem) -> None:

@@ -8,16 +8,16 @@ from itertools import islice
 
 import numpy as np
 
-from .._array import Array, array_namespace, inner, is_complex, like, to_numpy
+from .._array import Array, array_namespace, inner, like, to_numpy
 from ..augmented import sample_weights
 from ..lowrank import LowRank
 from ..measure import Operator, Weighted
 from ..objective import Penalized, Point
 from ..problem import Problem, checked_start, positive
 from ..run import Callback, Result, Stop, run
+from ..spread import deviation_by_median
 from ..state import State
-from ._multipliers import Lagrangian, method_of_multipliers
-from .exact import _first_lam
+from ._multipliers import Lagrangian, first_lam, method_of_multipliers
 
 DEVIATIONS = 2.0  # of the noise: where outliers begin, if the user does not say
 PIECE = 10  # steps of a local search before the weights are brought up to date
@@ -217,8 +217,9 @@ class RobustAugmented(Lagrangian):
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> RobustAugmented:
         """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
-        T, gamma, y = self.grown(point, tolerance), self.gamma(point), self.signal(point)
-        return RobustAugmented(self.huber, lam, T, gamma, self.weight + self.lam, y)
+        T, _, weight = self.grown(point, tolerance)
+        gamma, y = self.gamma(point), self.signal(point)
+        return RobustAugmented(self.huber, lam, T, gamma, weight, y)
 
     def misfit(self, y: Array) -> float:
         """The Huber loss."""
@@ -236,7 +237,7 @@ class RobustAugmented(Lagrangian):
 
 def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
     problem = huber.problem
-    plain = Penalized(problem, _first_lam(problem))
+    plain = Penalized(problem, first_lam(problem))
     y = plain.signal(plain.at(X))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     residual = huber.residual(y)
@@ -270,13 +271,12 @@ def _deviations(problem: Problem, y: Array) -> float:
     """The threshold that the residuals of a signal call for."""
     unit = HuberLoss(problem, 1.0)
     residual = to_numpy(unit.residual(y) / _never_zero(unit.weights))
-    modulus = float(np.median(np.abs(residual[to_numpy(unit.weights) > 0])))
-    if not modulus > 0:
+    deviation = deviation_by_median(residual[to_numpy(unit.weights) > 0])
+    if not deviation > 0:
         raise ValueError(
             "half of the samples are met exactly, so no threshold can be estimated: pass one"
         )
-    # The median modulus of noise with standard deviation one, which is circular if complex.
-    return DEVIATIONS * modulus / (float(np.sqrt(np.log(2))) if is_complex(problem.b) else 0.6745)
+    return DEVIATIONS * deviation
 
 
 def _never_zero(x: Array) -> Array:
