@@ -9,9 +9,9 @@ import pytest
 
 from structrank import Mask, Modes, refit
 from structrank.applications import denoise, forecast, impute, recover, sinusoids
-from structrank.applications.estimates import left_out
 from structrank.applications.frequencies import frequencies, modes_table
 from structrank.applications.recovery import from_channels, hankel_problem
+from structrank.holdout import left_out
 from structrank.modes import NoModes
 from structrank.refit import refit_modes
 

@@ -31,8 +31,8 @@ from structrank import (
     solve,
 )
 from structrank import path as path_function
+from structrank.holdout import clearly_better, parts_of, squared_errors, without
 from structrank.objective import natural_lam
-from structrank.selection import _better, _parts, _squared_errors, without
 from structrank.state import History
 
 METHODS = ["noise", "holdout", "information"]
@@ -357,7 +357,7 @@ def test_progress_bar_is_silent_unless_asked_for(capsys):
 
 def test_parts_are_disjoint_and_cover_what_is_seen():
     seen = np.arange(30) % 4 > 0
-    parts = _parts(lifted(np.zeros(30), seen), 4, seed=1)
+    parts = parts_of(lifted(np.zeros(30), seen), 4, seed=1)
     np.testing.assert_array_equal(np.sum(parts, axis=0), seen)
     sizes = [part.sum() for part in parts]
     assert max(sizes) - min(sizes) <= 1
@@ -371,25 +371,25 @@ def test_what_is_left_out_is_not_looked_at():
     )
     b = np.random.default_rng(2).standard_normal((5, 6))
     problem = Problem(Hankel(12, window=6), b, 1.0, pair)
-    part = _parts(problem, 3, seed=0)[0]
+    part = parts_of(problem, 3, seed=0)[0]
     kept = without(problem, part)
     np.testing.assert_array_equal(kept.b, b[~part])
     y = np.arange(12.0)
     np.testing.assert_allclose(kept.measure.forward(y), pair[0](y)[~part])
     np.testing.assert_allclose(kept.backprojection, pair[1](np.where(part, 0.0, b)))
-    np.testing.assert_allclose(_squared_errors(problem, part, y), (pair[0](y) - b)[part] ** 2)
+    np.testing.assert_allclose(squared_errors(problem, part, y), (pair[0](y) - b)[part] ** 2)
     for measure in (None, "lifted"):
         problem = Problem(Hankel(12, window=6), y, 1.0, measure)
-        part = _parts(problem, 3, seed=0)[0]
+        part = parts_of(problem, 3, seed=0)[0]
         weights = 1.0 if measure is None else np.sqrt(problem.structure.multiplicity)
         np.testing.assert_allclose(without(problem, part).measure.weights, weights * ~part)
 
 
 def test_better_is_more_than_chance():
     errors = np.array([1.0, 2.0, 3.0, 4.0])
-    assert _better(errors - 0.1, errors)
-    assert not _better(errors, errors)
-    assert not _better(errors + np.array([0.5, -0.6, 0.5, -0.6]), errors)
+    assert clearly_better(errors - 0.1, errors)
+    assert not clearly_better(errors, errors)
+    assert not clearly_better(errors + np.array([0.5, -0.6, 0.5, -0.6]), errors)
 
 
 # -- the rank -----------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm.auto import tqdm
 
-from ._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
+from ._array import epsilon, inner, is_complex, like, to_numpy
 from ._report import Report
-from .measure import Everything, Operator, Weighted
+from .holdout import clearly_better, parts_of, squared_errors, without
+from .measure import Weighted
 from .modes import NoModes
 from .objective import mu_max, natural_lam
 from .path import solve_at
@@ -377,7 +378,7 @@ class _Search:
 
     def by_holdout(self, folds: int, seed: int) -> Selection:
         """The least error on samples left out, along a path."""
-        parts = _parts(self.problem, folds, seed)
+        parts = parts_of(self.problem, folds, seed)
         training = [without(self.problem, part) for part in parts]
         starts: list[Result | None] = [None] * folds
         best_mu, best, since, rank_then = 0.0, np.zeros(0), 0, 0
@@ -386,13 +387,13 @@ class _Search:
             fits = [choose_rank(result) for result in results]
             errors = np.concatenate(
                 [
-                    _squared_errors(self.problem, part, fit.y)
+                    squared_errors(self.problem, part, fit.y)
                     for part, fit in zip(parts, fits, strict=True)
                 ]
             )
             self.considered.append((mu, fits[0].rank, float(np.sum(errors))))
             rank = max(result.rank for result in results)
-            if best_mu == 0 or _better(errors, best):
+            if best_mu == 0 or clearly_better(errors, best):
                 best_mu, best, since, rank_then = mu, errors, 0, rank
             elif rank > rank_then:  # else there was nothing new to fit
                 since += 1
@@ -415,58 +416,3 @@ def _rms(problem: Problem) -> float:
     if isinstance(problem.measure, Weighted):
         b = b[to_numpy(problem.measure.weights) > 0]
     return float(np.sqrt(np.mean(np.abs(b) ** 2)))
-
-
-def _parts(problem: Problem, folds: int, seed: int) -> list[np.ndarray]:
-    """The samples in parts of about equal size, each as an array of bool."""
-    seen = np.ones(problem.b.shape, dtype=bool)
-    if isinstance(problem.measure, Weighted):
-        seen = to_numpy(problem.measure.weights) > 0
-    places = np.flatnonzero(seen)
-    if not 2 <= folds <= len(places):
-        raise ValueError(
-            f"folds is {folds}, but from 2 to the number of samples, {len(places)}, are expected"
-        )
-    labels = np.full(seen.size, -1)
-    labels[places] = np.random.default_rng(seed).permutation(np.arange(len(places)) % folds)
-    return [labels.reshape(seen.shape) == k for k in range(folds)]
-
-
-def without(problem: Problem, part: np.ndarray) -> Problem:
-    """The problem with some samples left out."""
-    measure = problem.measure
-    if isinstance(measure, Everything):
-        return replace(problem, measure=Weighted(~part * 1.0))
-    if isinstance(measure, Weighted):
-        return replace(problem, measure=Weighted(measure.weights, ~part))
-    xp, shape = array_namespace(problem.b), tuple(problem.b.shape)
-    places = np.flatnonzero(~part)
-    back = np.full(part.size, len(places))  # one past the end: a zero
-    back[places] = np.arange(len(places))
-
-    def forward(y: Array) -> Array:
-        return _taken(measure.forward(y), places)
-
-    def adjoint(data: Array) -> Array:
-        padded = xp.concat([data, xp.zeros_like(data[:1])])
-        return measure.adjoint(xp.reshape(_taken(padded, back), shape))
-
-    return replace(problem, b=_taken(problem.b, places), measure=Operator(forward, adjoint))
-
-
-def _taken(values: Array, places: np.ndarray) -> Array:
-    """Entries of the flattened values."""
-    xp = array_namespace(values)
-    return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
-
-
-def _squared_errors(problem: Problem, part: np.ndarray, y: Array) -> np.ndarray:
-    """Squares of the errors in a part of the samples."""
-    values = problem.measure.forward(y) if isinstance(problem.measure, Operator) else y
-    return np.abs(to_numpy(values - problem.b)[part]) ** 2
-
-
-def _better(errors: np.ndarray, than: np.ndarray) -> bool:
-    """Whether errors are lower by more than the standard error of the difference."""
-    gain = than - errors
-    return bool(np.sum(gain) > np.sqrt(gain.size) * np.std(gain))

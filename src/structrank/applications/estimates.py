@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from .._array import Array, to_numpy
+from ..holdout import left_out, without
 from ..local_search import local_search
 from ..lowrank import LowRank
 from ..modes import NoModes
@@ -18,7 +18,7 @@ from ..path import solve_at
 from ..problem import Problem, positive
 from ..refit import Refit, refit
 from ..run import ConvergenceWarning, Result, uninterrupted
-from ..selection import Selection, choose_rank, select_mu, without
+from ..selection import Selection, choose_rank, select_mu
 from ..structures.base import positive_int
 
 GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
@@ -30,7 +30,6 @@ RANKS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128)  # looked at without
 RISEN = 1.2  # squared error over the least one, from where on higher ranks are worse
 LOOSE = 0.3  # price of a departure from the structure there, over that of the data
 SEARCH_STEPS = 100
-HELD_OUT = 5  # one in about this many samples is left out
 FEW_VALUES = 200_000  # of a signal, for which several parts are left out in turn
 ENOUGH, MOST_PARTS = 150, 3  # samples left out in all, in at most so many parts
 SMALLEST_GAIN = 0.05  # in the squared error, for which to go on to a smaller mu
@@ -247,20 +246,3 @@ def unshrunk(problem: Problem, X: LowRank, rank: int) -> Array:
     )
     leading = LowRank(X.U[:, :rank], X.V[:, :rank])
     return local_search(objective, leading, max_steps=SEARCH_STEPS, tolerance=1e-4).y
-
-
-def left_out(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """A part of the samples, in gaps like those of the data: the missing ones, moved."""
-    seen = to_numpy(problem.measure.weights) > 0
-    structure: Any = problem.structure
-    axes = tuple(range(len(structure.lengths)))
-    shift = [int(rng.integers(seen.shape[axis])) for axis in axes]
-    part = seen & np.roll(~seen, shift, axes)
-    share = np.count_nonzero(part) / np.count_nonzero(seen)
-    if share < 1 / (4 * HELD_OUT):
-        part = seen & (rng.random(seen.shape) < 1 / HELD_OUT)
-    elif share > 1 / 3:
-        part &= rng.random(seen.shape) < 1 / HELD_OUT / share
-    if not np.any(part):  # of very few samples
-        part.flat[rng.choice(np.flatnonzero(seen))] = True
-    return part

@@ -11,11 +11,12 @@ import numpy as np
 
 from .._array import Array, to_numpy
 from .._report import Report
+from ..holdout import without
 from ..measure import Weighted
 from ..modes import Modes
 from ..problem import Problem
 from ..run import ConvergenceWarning, Result
-from ..selection import Selection, without
+from ..selection import Selection
 from ..structures import Hankel
 from .containers import unwrap
 from .estimates import Estimates
