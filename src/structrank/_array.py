@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 import scipy.fft
 from array_api_compat import array_namespace as namespace_of
-from array_api_compat import device, is_array_api_obj, is_numpy_namespace
+from array_api_compat import (
+    device,
+    is_array_api_obj,
+    is_cupy_array,
+    is_jax_array,
+    is_numpy_namespace,
+)
 from array_api_compat import numpy as numpy_namespace
 from scipy.linalg import get_blas_funcs
 
@@ -109,8 +115,10 @@ def to_numpy(x: Array) -> np.ndarray:
         return x
     if hasattr(x, "resolve_conj"):  # torch
         x = x.detach().resolve_conj().resolve_neg().cpu()
-    elif hasattr(x, "get"):  # cupy
+    elif is_cupy_array(x):
         return np.asarray(x.get())
+    elif is_jax_array(x):
+        return np.asarray(x)
     return np.asarray(np.from_dlpack(x) if hasattr(x, "__dlpack__") else x)
 
 
@@ -221,6 +229,10 @@ def sum_of_products(left: Array, right: Array) -> Array:
     """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis."""
     if not is_numpy_array(left):
         return array_namespace(left).sum(left * conj(right), axis=0)
+    if left.size <= _PIECE:
+        terms = np.conj(right)
+        terms *= left
+        return np.add.reduce(terms, axis=0)
     total = np.empty(left.shape[1:], dtype=left.dtype)
     flat, rows = total.reshape(-1), (left.reshape(len(left), -1), right.reshape(len(right), -1))
     for start in range(0, flat.size, _PIECE):  # in pieces that stay in the cache
@@ -269,17 +281,11 @@ def _columns_contiguous(*arrays: np.ndarray) -> bool:
     return all(x.flags.f_contiguous for x in arrays)
 
 
-def _rank_update(A: np.ndarray) -> np.ndarray:
-    """Upper triangle of `A^H A`."""
-    name, trans = ("herk", 2) if is_complex(A) else ("syrk", 1)
-    return get_blas_funcs(name, (A,))(1.0, A, trans=trans)
-
-
 def gram(A: Array, B: Array) -> np.ndarray:
     """The small matrix `A^H B`, on the host in double precision."""
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
-        if A is B:  # one triangle is enough
-            upper = _rank_update(A)
+        if A is B and is_complex(A):  # one triangle is enough; real ones are soon multiplied
+            upper = get_blas_funcs("herk", (A,))(1.0, A, trans=2)
             product = upper + np.triu(upper, 1).conj().T
         else:
             product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy

@@ -1,0 +1,93 @@
+"""The site: `make docs` builds it into docs/_build/html."""
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import structrank
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+# A copy in the site itself, so that formulas are shown without a network.
+MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+
+project, copyright, author = "structrank", "the structrank developers", "the structrank developers"
+version = release = structrank.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "matplotlib.sphinxext.plot_directive",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+nitpicky = False
+suppress_warnings = ["config.cache"]  # the function that orders the gallery has no plain value
+
+myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_default_options = {  # what scikit-learn adds to its estimators
+    "exclude-members": ", ".join(
+        f"set_{name}_request"
+        for name in ("fit", "inverse_transform", "predict", "score", "transform")
+    )
+}
+numpydoc_show_class_members = False
+add_module_names = False
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+plot_html_show_source_link = plot_html_show_formats = False
+plot_include_source = False
+plot_formats = [("png", 160)]
+
+# Recordings are not part of the project: examples on them run if their folder is there.
+DATA = Path(os.environ.setdefault("STRUCTRANK_DATA", str(ROOT.parent / "shared" / "data")))
+
+
+def runs(example: Path) -> bool:
+    """Whether what an example reads is there."""
+    return DATA.is_dir() or "STRUCTRANK_DATA" not in example.read_text()
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(EXAMPLES),
+    "gallery_dirs": "gallery",
+    "filename_pattern": "|".join(f"/{p.name}$" for p in EXAMPLES.glob("plot_*.py") if runs(p)),
+    "ignore_pattern": "recover_2d",
+    "image_srcset": ["2x"],
+    "doc_module": ("structrank",),
+    "reference_url": {"structrank": None},
+    "backreferences_dir": "reference/backreferences",
+    "inspect_global_variables": False,
+    "remove_config_comments": True,
+    "parallel": True,
+    "show_signature": False,
+    "plot_gallery": "True",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "structrank"
+html_static_path = ["_static", str(MATHJAX.parent)]
+mathjax_path = f"{MATHJAX.name}/tex-chtml.js"
+html_css_files = ["site.css"]
+html_sidebars = {page: [] for page in ("index", "tour", "which_function", "theory")}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "header_links_before_dropdown": 8,
+    "show_toc_level": 2,
+}

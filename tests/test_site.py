@@ -1,0 +1,142 @@
+"""The site builds without a warning, its links resolve, its pages run, its gallery has figures."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
+MADE = ("_build", "gallery", "generated", "backreferences", "sg_execution_times.rst")
+SAYS_A_FIGURE = r"structrank[^\n]*?\d[^\n]*\n"  # and what it is compared with, on one line
+
+
+def hand_written_pages():
+    pages = sorted(DOCS.rglob("*.md"))
+    return [page for page in pages if not set(page.relative_to(DOCS).parts) & set(MADE)]
+
+
+@pytest.mark.parametrize("page", hand_written_pages(), ids=lambda p: str(p.relative_to(DOCS)))
+def test_pages_run(page):
+    """Every block of Python runs and prints what stands below; later ones go on from earlier."""
+    names, out = {}, ""
+    for language, text in re.findall(r"```(python|text)\n(.*?)```", page.read_text(), re.DOTALL):
+        if language == "text":
+            assert out == text
+        else:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(text, names)
+            out = printed.getvalue()
+
+
+PUBLIC = (
+    "structrank",
+    "structrank.applications",
+    "structrank.estimators",
+    "structrank.files",
+    "structrank.solvers",
+)
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_every_public_name_is_in_the_reference(module):
+    page = (DOCS / "reference" / "index.md").read_text()
+    listed = set(re.findall(r"^   (\w+)$", page, re.MULTILINE))
+    assert set(importlib.import_module(module).__all__) <= listed
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built in a folder of its own; no recordings are there."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*MADE))
+    shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {k: v for k, v in os.environ.items() if k != "STRUCTRANK_DATA"}
+    command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "docs", "html"]
+    done = subprocess.run(
+        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+class _Links(HTMLParser):
+    """What a page links to or shows, and the names of its places."""
+
+    def __init__(self):
+        super().__init__()
+        self.targets, self.places = [], set()
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.places |= {values[key] for key in ("id", "name") if key in values}
+        self.targets += [values[key] for key in ("href", "src") if values.get(key)]
+
+
+def links_of(page):
+    parser = _Links()
+    parser.feed(page.read_text())
+    return parser
+
+
+@pytest.mark.xdist_group("site")
+def test_every_link_inside_resolves(site):
+    pages = {page: links_of(page) for page in site.rglob("*.html")}
+    assert len(pages) > 60
+    broken = []
+    for page, links in pages.items():
+        for link in links.targets:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not target.exists():
+                broken.append(f"{page.name} -> {link}")
+            elif parts.fragment and target.suffix == ".html":
+                known = pages[target].places if target in pages else {parts.fragment}
+                if unquote(parts.fragment) not in known:
+                    broken.append(f"{page.name} -> {link}")
+    assert not broken, broken[:20]
+
+
+@pytest.mark.xdist_group("site")
+def test_nothing_is_fetched_from_elsewhere(site):
+    """Scripts, styles and pictures are part of the site: it works without a network."""
+    for page in site.rglob("*.html"):
+        for tag in re.findall(r"<(?:script|img|link)\b[^>]*>", page.read_text()):
+            assert not re.search(r'(?:src|href)="https?://', tag), f"{page.name}: {tag}"
+
+
+def examples():
+    return sorted(EXAMPLES.glob("plot_*.py"))
+
+
+def test_gallery_has_ten_examples():
+    assert len(examples()) >= 10
+
+
+@pytest.mark.xdist_group("site")
+@pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
+def test_example_states_a_figure_beside_its_rival(example, site):
+    """In its output; examples on recordings, which are not here, in what they would print."""
+    text = example.read_text()
+    assert "Where it fails" in text
+    if "STRUCTRANK_DATA" in text:
+        assert re.search(r'print\(\s*f?"[^"]*structrank', text)
+        return
+    page = (site / "gallery" / f"{example.stem}.html").read_text()
+    outputs = "\n".join(re.findall(r"sphx-glr-script-out.*?<pre>(.*?)</pre>", page, re.DOTALL))
+    assert re.search(SAYS_A_FIGURE, re.sub(r"<[^>]*>", "", outputs) + "\n")
+    assert re.search(r"<img[^>]*sphx_glr_" + example.stem, page)
