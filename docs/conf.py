@@ -26,7 +26,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_templates"]
 templates_path = ["_templates"]
-nitpicky = False
+default_role = "code"  # in docstrings
 suppress_warnings = ["config.cache"]  # the function that orders the gallery has no plain value
 
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]

@@ -236,6 +236,15 @@ class TestFiles:
         assert rows[0][0] == head.split(",")[0]
         assert rows[1][0] == first
 
+    def test_a_first_column_of_times_is_no_channel(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "x,wind", 0.5 * T, SERIES)
+        done = call(tmp_path, ["recover", "s.csv", "--out", "o.csv", *QUICK], monkeypatch)
+        assert "signal        60, 54 values seen" in done.stdout
+        assert list(read(tmp_path / "o.csv").index[:3]) == ["0.0", "0.5", "1.0"]
+        text_file(tmp_path / "i.csv", "time,wind", np.delete(T, 7), np.delete(SERIES, 7))
+        done = call(tmp_path, ["recover", "i.csv"], monkeypatch)
+        fails(done, r"irregular \(around 8.*in a file add a row with an empty cell")
+
     def test_forecast_without_an_index_counts_steps(self, folder, monkeypatch):
         done = call(folder, ["forecast", "series.npy", "--steps", "2"], monkeypatch)
         assert [line.split(",")[0] for line in done.stdout.splitlines()] == ["step", "1", "2"]
@@ -270,6 +279,13 @@ class TestFiles:
         assert arrays(out)["D"].shape == (3, 3)
         assert arrays(out)["G"].shape == (2, 2)
         assert plot.exists()
+
+    def test_gaps_in_outputs(self, folder, tmp_path, monkeypatch):
+        values = read(folder / "outputs.csv").values
+        values[np.random.default_rng(0).random(values.shape) < 0.2] = np.nan
+        text_file(tmp_path / "s.csv", "a,b", *values.T)
+        done = call(tmp_path, ["realize", "s.csv"], monkeypatch)
+        assert re.search(SAYS["realize"], done.stdout), done.output
 
     def test_a_reader_that_has_seen_enough(self, folder, monkeypatch):
         def closed(*_, **__):
@@ -331,6 +347,11 @@ class TestBadFiles:
         fails(call(tmp_path, arguments, monkeypatch), message)
         assert sorted(tmp_path.iterdir()) == before
 
+    @pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="all is open to root")
+    def test_no_permission(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "wind", SERIES).chmod(0)
+        fails(call(tmp_path, ["recover", "s.csv"], monkeypatch), "s.csv cannot be read: .*denied")
+
     def test_irregular_numbers(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "x,wind", [*range(10), *range(20, 30)], range(20))
         arguments = ["recover", "s.csv", "--index", "x"]
@@ -356,10 +377,6 @@ class TestBadFiles:
         fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "noise")
         arguments = ["forecast", "noise.npy", "--steps", "2"]
         fails(call(tmp_path, arguments, monkeypatch), "noise")
-
-    def test_gaps_in_outputs(self, tmp_path, monkeypatch):
-        text_file(tmp_path / "s.csv", "wind", SERIES)
-        fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "6 outputs are missing")
 
     def test_noise_has_no_system(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "wind", np.random.default_rng(1).standard_normal(500))
@@ -491,6 +508,16 @@ class TestUsage:
     def test_completion_scripts(self, shell):
         cls = get_completion_class(shell)
         assert "structrank" in cls(main, {}, "structrank", "_STRUCTRANK_COMPLETE").source()
+
+    def test_interrupted(self, folder, tmp_path, monkeypatch):
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("structrank.applications.recover", interrupted)
+        out = tmp_path / "out.csv"
+        done = call(folder, ["recover", "series.csv", "--out", out], monkeypatch)
+        assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
+        assert not list(tmp_path.iterdir())
 
     def test_warnings_are_one_line_each(self, folder, monkeypatch):
         import warnings

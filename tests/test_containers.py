@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from conftest import LIBRARIES, to_library
 
+from structrank._array import to_numpy
 from structrank.applications import forecast, impute, recover
 from structrank.applications.containers import check_regular, following, unwrap
 
@@ -316,3 +318,89 @@ def test_channels_of_a_data_array_may_have_any_numbers():
     filled = impute(samples, channels=1, kind="refit").signal
     assert not filled.isnull().any()
     assert list(filled["station"]) == [3, 7, 40]
+
+
+# Libraries, precisions and sizes
+
+
+def parts_of(call, samples, **options):
+    """All arrays that a call gives back."""
+    if call is forecast:
+        ahead = forecast(samples, 3, rank=1, **options)
+        return [ahead.mean, ahead.stderr, ahead.lower, ahead.upper]
+    found = call(samples, rank=3, **options)
+    return [found.signal, found.stderr]
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex128"])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_library_and_precision_stay(kind, library):
+    samples = (GAPPY * (1 + 1j) if kind.startswith("complex") else GAPPY).astype(kind)
+    given = to_library(samples, library)
+    for got, expected in zip(parts_of(impute, given), parts_of(impute, samples), strict=True):
+        assert type(got) is type(given)
+        assert to_numpy(got).dtype in (kind, np.zeros((), kind).real.dtype)
+        np.testing.assert_allclose(to_numpy(got), expected, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "library"),
+    [(recover, "torch"), (impute, "torch"), (forecast, "torch"), (impute, "array_api_strict")],
+)
+def test_library_and_precision_stay_with_channels(call, library):
+    given = to_library(np.stack([GAPPY, OTHER], axis=1).astype("float32"), library)
+    for got in parts_of(call, given, channels=1):
+        assert type(got) is type(given)
+        assert to_numpy(got).dtype == np.float32
+        assert tuple(got.shape) == ((3 if call is forecast else N), 2)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_whole_numbers_come_back_in_double_precision(library):
+    given = to_library(np.arange(20), library)
+    got = impute(given).signal
+    assert type(got) is type(given)
+    np.testing.assert_array_equal(to_numpy(got), np.arange(20.0))
+
+
+@pytest.mark.parametrize("kind", ["float32", "Float32", "complex64"])
+def test_single_precision_of_pandas(kind):
+    series = pd.Series(GAPPY).astype(kind)
+    given = unwrap(series)
+    assert given.values.dtype == np.dtype(kind.lower())
+    assert given.wrap(np.ones(N)).dtype == given.follow(np.ones(3)).dtype == np.float32
+    mixed = unwrap(pd.DataFrame({"a": series, "b": OTHER}))
+    assert mixed.values.dtype == np.result_type(np.dtype(kind.lower()), float)
+
+
+def test_single_precision_of_xarray():
+    samples = xr.DataArray(GAPPY.astype("float32"), dims="time")
+    given = unwrap(samples)
+    for got in (given.values, given.wrap(np.ones(N)), given.follow(np.ones(3))):
+        assert got.dtype == np.float32
+
+
+@pytest.mark.parametrize("size", [1e-74, 1e74])
+def test_units_do_not_matter(size):
+    for got, expected in zip(
+        parts_of(recover, size * GAPPY), parts_of(recover, GAPPY), strict=True
+    ):
+        np.testing.assert_allclose(got / size, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-40, 1e37])
+def test_units_do_not_matter_in_single_precision(size):
+    given = (size * GAPPY).astype("float32")
+    for got, expected in zip(parts_of(recover, given), parts_of(recover, GAPPY), strict=True):
+        assert got.dtype == np.float32
+        np.testing.assert_allclose(got / size, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-77, 1e77, 1e200, 1e307])
+@pytest.mark.parametrize("call", [recover, impute, forecast])
+@pytest.mark.parametrize("container", [np.asarray, pd.Series, xr.DataArray])
+def test_sizes_out_of_range_are_refused(call, container, size):
+    with pytest.raises(ValueError, match=r"largest sample is \S+ in size, but 1e-75 to 1e\+75 is"):
+        parts_of(call, container(size * GAPPY))
+    with pytest.raises(ValueError, match=r"divide the samples by \de[+-]\d+ first"):
+        parts_of(call, container(size * GAPPY * (1 + 1j)))

@@ -138,11 +138,9 @@ WITHOUT_EXAMPLE = {
     "ConvergenceWarning",
     "History",
     "Measure",
-    "NotPositiveReal",
     "Result",
     "State",
     "Status",
-    "SpectralSample",
     "Structure",
 }
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -186,6 +187,24 @@ def test_a_score_is_one_at_best_and_leaves_out_what_is_missing():
     assert fitted.score(-truth[50:]) < 0
     truth[50:52, 0] = np.nan
     assert 0.8 < fitted.score(truth[50:]) < 1
+    alone = r2_score(truth[50:, 1], fitted.predict(8)[:, 1])
+    for seen in (0, 1):  # too few values of a column say nothing
+        truth[50 + seen :, 0] = np.nan
+        assert fitted.score(truth[50:]) == pytest.approx(alone)
+    with pytest.raises(ValueError, match="no column has two values that are seen"):
+        fitted.score(truth[50:51])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_units_do_not_matter(size, gappy):
+    for kind in TRANSFORMERS:
+        expected = kind(rank=3).fit_transform(gappy)
+        np.testing.assert_allclose(kind(rank=3).fit_transform(size * gappy) / size, expected)
+    truth, samples = table(58)
+    fitted = HankelForecaster(rank=3).fit(size * samples[:50])
+    expected = HankelForecaster(rank=3).fit(samples[:50])
+    np.testing.assert_allclose(fitted.predict(8) / size, expected.predict(8), rtol=1e-6)
+    assert fitted.score(size * truth[50:]) == pytest.approx(expected.score(truth[50:]))
 
 
 def test_the_rank_of_a_forecaster_can_be_searched_for():

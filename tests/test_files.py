@@ -145,6 +145,33 @@ class TestText:
         assert read(path, index=1).index_name == "t"
         assert read(path, columns=np.int64(2)).names == ("x",)
 
+    @pytest.mark.parametrize(
+        ("text", "index"),
+        [
+            ("x,y\n0.0,5\n0.1,7\n0.2,6\n", ["0.0", "0.1", "0.2"]),
+            ("0,5\n1,7\n2,6\n", ["0", "1", "2"]),
+            ("x,y\n3,5\n2,7\n1,6\n", ["3", "2", "1"]),
+            ("Time (s),y\n0,5\n1,7\n3,6\n", ["0", "1", "3"]),
+            ("year,y\n2000,5\n2001,7\n2004,6\n", ["2000", "2001", "2004"]),
+            ("x,y\n0,5\n1,7\n3,6\n", None),
+            ("temperature,y\n0,5\n1,7\n3,6\n", None),
+            ("time,y\n0,5\n2,7\n1,6\n", None),
+            ("year,month,y\n1,1,5\n1,2,7\n1,3,6\n1,4,8\n2,1,9\n", None),
+            ("x,y\n1,5\n1,7\n1,6\n", None),
+            ("x,y\n1,5\n2,7\n", None),
+            ("x\n1\n2\n3\n", None),
+        ],
+    )
+    def test_a_first_column_of_times_is_the_index(self, tmp_path, text, index):
+        table = read(text_file(tmp_path, text))
+        assert (None if table.index is None else list(table.index)) == index
+
+    def test_a_first_column_of_times_can_be_asked_for(self, tmp_path):
+        path = text_file(tmp_path, "x,y\n1,5\n2,7\n3,6\n")
+        assert read(path, columns=["x", "y"]).values.shape == (3, 2)
+        assert read(path, columns="y").index[0] == "1"
+        assert read(path, index=False).values.shape == (3, 2)
+
     def test_an_index_can_be_declined(self, tmp_path):
         path = text_file(tmp_path, "site,x\nnorth,1\nnorth,2\n")
         with pytest.raises(FileError, match=r'line 3, column "site": "north" stands .* line 2'):
@@ -188,7 +215,7 @@ class TestText:
         index = [f"day {i}" for i in range(len(values))] if indexed else None
         table = Table(values, names, index, "the day" if indexed else None)
         write(path, table)
-        back = read(path)
+        back = read(path, index=None if indexed else False)  # equal steps would make an index
         if np.all(values.imag[~np.isnan(values)] == 0) and np.isrealobj(back.values):
             back = replace(back, values=back.values.astype(values.dtype))
         np.testing.assert_array_equal(np.isnan(back.values), np.isnan(values))
@@ -210,11 +237,17 @@ class TestTextErrors:
             ("a,b\n,\n,\n", "there are no numbers in it"),
             ("n,temp\n1,2\n2,abc\n", 'line 3, column "temp": "abc" is not a number$'),
             ("1,2\n\n2,3\n3,x\n", 'line 4, column 2: "x" is not a number$'),
-            ("a;b\n1;1,5\n2;2\n", r'"1,5" is not a number \(decimals need a point\)'),
+            ("a;b\n1;1,5\n2;2\n", r'"1,5" is not a number \(decimals need a point, thousands no'),
+            ("a;b\nx;1,5\ny;2,5\n", 'line 2, column "b": "1,5" is not a number'),
+            ("a;b\n1;1'500\n1;2'500\n", '"1\'500" is not a number'),
+            ('a,b\n1,"1,500.5"\n1,"2,500.5"\n', '"1,500.5" is not a number'),
+            ("time,x\n1,1\nnan,2\n4,3\n", 'line 3, column "time": the time is missing'),
+            ("time,x\n1,1\n2,2\n2,3\n", 'line 4, column "time": "2" stands in the index already'),
             ("a,b\n1,1_000\n2,3\n", '"1_000" is not a number'),
             ("a,b\n1,2\n3\n", "line 3 has 1 cells, but line 1 has 2"),
             ("d,x\nmo,1\ntu,2\nmo,3\n", 'line 4, column "d": "mo" stands in the index already, in'),
-            ("d,x\nmo,1\n,2\n", 'line 3, column "d": the index is empty'),
+            ("d,x\nmo,1\n,2\n", 'line 3, column "d": the time is missing, .*--index none'),
+            ("d,x\nmo,1\nNA,2\n", 'line 3, column "d": the time is missing'),
         ],
     )
     def test_what_is_wrong_and_where(self, tmp_path, text, message):

@@ -190,6 +190,15 @@ def test_constants_have_no_divisor():
     assert approximate_gcd([3.0], [1.0, 2.0]).degree == 0
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e300])
+def test_units_do_not_matter(size):
+    p, q = np.array([2.0, -3.0, 1.0]), np.array([-3.0, 2.0, 1.0])
+    found = approximate_gcd(size * p, q)
+    np.testing.assert_allclose(found.divisor, [-1, 1], atol=1e-9)
+    np.testing.assert_allclose(found.polynomials[0], size * p, rtol=1e-9)
+    assert found.backward_error < 1e-9
+
+
 def test_repr():
     found = approximate_gcd([2.0, -3.0, 1.0], [-1.0, 1.0], degree=1)
     assert repr(found).startswith("CommonDivisor(degree 1 of 2 polynomials, backward error ")

@@ -287,6 +287,20 @@ def test_bad_input(u, y, options, message):
         identify(u, y, **options)
 
 
+@pytest.mark.parametrize(("in_unit", "out_unit"), [(1e200, 1.0), (1e-200, 1e-300), (1e-3, 1e200)])
+def test_units_do_not_matter(in_unit, out_unit):
+    u = np.random.default_rng(0).standard_normal(80)
+    y = np.zeros(80)
+    for t in range(1, 80):
+        y[t] = 0.8 * y[t - 1] + u[t - 1]
+    model = identify(in_unit * u, out_unit * y, 1)
+    np.testing.assert_allclose(model.poles, 0.8, atol=1e-6)
+    gain = (
+        model.C * (in_unit / out_unit) if in_unit > 1 else model.C / out_unit * in_unit
+    ) @ model.B
+    np.testing.assert_allclose(gain, 1.0, atol=1e-4)
+
+
 def test_wrong_types():
     with pytest.raises(TypeError, match="True or False"):
         identify(np.arange(50.0), np.sin(np.arange(50.0)), offset=1.0)

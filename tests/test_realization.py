@@ -19,6 +19,7 @@ from structrank.applications import (
     realization,
     realization_problem,
     realize,
+    realize_outputs,
     sampling_noise_mu,
 )
 
@@ -261,6 +262,13 @@ class TestRandomSystem:
             random_system(**options)
 
 
+def alternating():
+    """Two outputs, of which one is seen at even times, the other one at odd times."""
+    z = np.ones((9, 2))
+    z[::2, 0] = z[1::2, 1] = np.nan
+    return z
+
+
 class TestEmpiricalCovariances:
     @pytest.mark.parametrize("dtype", ["float64", "complex128"])
     def test_equal_the_loop(self, rng, dtype):
@@ -270,6 +278,24 @@ class TestEmpiricalCovariances:
             for t in range(11 - i):
                 expected[i] += np.outer(z[t + i], z[t].conj()) / 11
         np.testing.assert_allclose(empirical_covariances(z, 10), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    def test_gaps_are_left_out_of_the_mean(self, rng, dtype):
+        z = random_array(rng, (40, 2), dtype)
+        z[rng.random(z.shape) < 0.3] = np.nan
+        expected = np.zeros((6, 2, 2), dtype=dtype)
+        for i, a, b in np.ndindex(6, 2, 2):
+            products = [z[t + i, a] * np.conj(z[t, b]) for t in range(40 - i)]
+            expected[i, a, b] = np.nanmean(products) * (40 - i) / 40
+        np.testing.assert_allclose(empirical_covariances(z, 5), expected, atol=1e-14)
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_gaps_in_array_libraries(self, rng, library):
+        z = random_array(rng, (50, 2), "complex64")
+        z[rng.random(z.shape) < 0.3] = np.nan
+        got = empirical_covariances(to_library(z, library), 4)
+        assert to_numpy(got).dtype == z.dtype
+        np.testing.assert_allclose(to_numpy(got), empirical_covariances(z, 4), atol=1e-6)
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_array_libraries_and_precision(self, rng, library):
@@ -284,7 +310,9 @@ class TestEmpiricalCovariances:
         [
             (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* is outputs\[:, None\]"),
             (np.ones((9, 1), dtype=int), 2, TypeError, r"int64, .* floating .* astype\(float\)"),
-            (np.full((9, 1), np.nan), 2, ValueError, "outputs hold NaN or inf, .* without gaps"),
+            (np.full((9, 1), np.inf), 2, ValueError, "outputs hold inf, .* NaN where missing"),
+            (np.full((9, 1), np.nan), 2, ValueError, "outputs 0 and 0 are never both seen 0 steps"),
+            (alternating(), 2, ValueError, "outputs 0 and 1 are never both seen 0 steps apart"),
             (np.ones((9, 1)), 9, ValueError, "9 lags need more than 9 outputs .* there are 9"),
         ],
     )
@@ -379,6 +407,21 @@ class TestSamplingNoiseMu:
         expected = 1.05 * mu_max(realization_problem(first - second, 3, 6, 1.0))
         assert sampling_noise_mu(z, 3, 6, pieces=2) == pytest.approx(expected)
 
+    @pytest.mark.parametrize("gap", ["scattered", "one long"])
+    def test_is_above_the_true_noise_with_gaps(self, gap):
+        ratios = []
+        for seed in range(12):
+            system = real_system(seed)
+            z = system.simulate(5000, seed=seed)
+            missing = np.random.default_rng(seed).random(z.shape) < 0.4
+            missing = missing if gap == "scattered" else np.arange(5000)[:, None] // 2000 == 1
+            z = np.where(missing, np.nan, z)
+            error = empirical_covariances(z, 20) - system.covariances(20)
+            noise = mu_max(realization_problem(error, 5, 20, 1.0))
+            ratios.append(sampling_noise_mu(z, 5, 20) / noise)
+        assert np.count_nonzero(np.array(ratios) > 1) >= 9
+        assert 1.0 < np.median(ratios) < 2.5
+
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_array_libraries(self, rng, library):
         z = random_array(rng, (200, 2), "complex128")
@@ -400,7 +443,24 @@ def not_positive_real():
     return np.array([0.4, *(0.5 ** np.arange(1.0, 9.0))])[:, None, None]
 
 
+def white():
+    """Covariances of white noise, but for sampling noise."""
+    noise = 0.01 * np.random.default_rng(0).standard_normal((21, 1, 1))
+    noise[0] = 1.0
+    return noise
+
+
 class TestRealize:
+    def test_order_of_exact_covariances_is_found(self, system):
+        model = realize(system.covariances(20))
+        assert model.order == system.order
+        assert distance(model.covariances(30), system.covariances(30)) < 1e-6
+
+    def test_order_of_noisy_covariances_is_found(self):
+        system = SYSTEMS["one output"]
+        v = empirical_covariances(system.simulate(50_000, seed=1), 20)
+        assert realize(v, noise_floor="auto").order == system.order
+
     def test_recovers_an_exact_system(self, system):
         v = system.covariances(14)
         model = realize(v, system.order)
@@ -539,6 +599,7 @@ class TestRealize:
         ("options", "says"),
         [
             ({"order": 0}, "order is 0, but a positive integer"),
+            ({"covariances": white(), "order": None}, "told apart from noise, so there is no mod"),
             (
                 {"order": 29},
                 "order is 29, but 14 lags of 4 outputs in rows=8 .* at most 28",
@@ -561,14 +622,126 @@ class TestRealize:
             realize(**{**usual, **options})
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_outputs_to_model(seed):
-    """4 outputs, order 3, 200000 samples: the order is found, covariances are within 10%."""
+def recorded(seed=0, steps=50_000):
+    """A system, and its outputs in unlike units, with means."""
     system = real_system(seed)
-    z = system.simulate(200_000, seed=100 + seed, noise=0.05)
-    v = empirical_covariances(z, 20)
-    problem = realization_problem(v, 6, 20, sampling_noise_mu(z, 6, 20))
-    result = gcgls(problem, lam=1.0, stop=Stop(max_iter=50, xtol=None, rtol=None, gap=1e-4))
-    assert result.rank == system.order
-    model = realize(np.concatenate([v[:1], result.y]), result.rank, rows=6, noise_floor="auto")
-    assert distance(model.covariances(20)[1:], system.covariances(20)[1:]) < 0.1
+    units = np.array([1.0, 1e3, 1e-3, 20.0])
+    z = system.simulate(steps, seed=100 + seed, noise=0.05)
+    return system, z * units + np.array([3.0, -1e4, 0.0, 7.0]), units
+
+
+def from_paper(z, lags, rows, order=None):
+    """The three steps by hand, of outputs of mean zero and variance one."""
+    z = (z - np.mean(z, axis=0)) / np.std(z, axis=0)
+    v = empirical_covariances(z, lags)
+    problem = realization_problem(v, rows, lags, sampling_noise_mu(z, rows, lags))
+    result = gcgls(problem, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-3))
+    return realize(np.concatenate([v[:1], result.y]), result.rank, noise_floor="auto")
+
+
+class TestRealizeOutputs:
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_system_is_found_in_any_units(self, seed):
+        """4 outputs, order 3, 50000 samples: the order is found, covariances are within 15%."""
+        system, z, units = recorded(seed)
+        model = realize_outputs(z)
+        assert model.order == system.order
+        expected = system.covariances(20)[1:]
+        got = model.covariances(20)[1:] / np.outer(units, units)
+        assert distance(got, expected) < 0.15
+
+    def test_equals_the_steps_by_hand(self):
+        _, z, _ = recorded()
+        by_hand = from_paper(z, 20, 10)
+        sizes = np.std(z, axis=0)
+        expected = by_hand.covariances(20) * np.outer(sizes, sizes)
+        np.testing.assert_allclose(realize_outputs(z).covariances(20), expected, rtol=1e-6)
+
+    def test_innovations_are_white(self):
+        """The model, run backwards as a filter, whitens the record, in the units of the record."""
+        _, z, units = recorded()
+        model = realize_outputs(z)
+        u, s = np.empty_like(z), np.zeros(model.order)
+        for t, now in enumerate(z - np.mean(z, axis=0)):
+            u[t] = now - model.F @ s
+            s = model.D @ s + model.E @ u[t]
+        u = u[500:] / units
+        G = model.G / np.outer(units, units)
+        np.testing.assert_allclose(u.T @ u / len(u), G, atol=0.08)
+        np.testing.assert_allclose(u[1:].T @ u[:-1] / len(u), 0.0, atol=0.08)
+
+    @pytest.mark.parametrize("gap", ["scattered", "long"])
+    def test_gaps(self, gap):
+        system, z, units = recorded()
+        missing = np.random.default_rng(0).random(z.shape) < 0.3
+        z[missing if gap == "scattered" else slice(10_000, 25_000)] = np.nan
+        model = realize_outputs(z)
+        assert model.order == system.order
+        got = model.covariances(20)[1:] / np.outer(units, units)
+        assert distance(got, system.covariances(20)[1:]) < 0.2
+
+    def test_order_and_mu_that_are_given(self):
+        _, z, _ = recorded(steps=5000)
+        assert realize_outputs(z, order=2).order == 2
+        assert realize_outputs(z, order=6).order == 6
+        few, many = (realize_outputs(z, mu=mu).order for mu in (0.4, 0.05))
+        assert few < many
+
+    def test_one_series(self):
+        z = real_system(1, 1, 2).simulate(20_000, seed=1)
+        models = [realize_outputs(given) for given in (z, z[:, 0], list(z[:, 0]))]
+        assert {model.order for model in models} == {2}
+        assert len({model.D.tobytes() for model in models}) == 1
+
+    def test_complex_outputs(self):
+        system = complex_system()
+        model = realize_outputs(system.simulate(50_000, seed=1))
+        assert np.iscomplexobj(model.D)
+        assert distance(model.covariances(5), system.covariances(5)) < 0.2
+
+    def test_tables_of_pandas(self):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        _, z, _ = recorded(steps=5000)
+        frame = pd.DataFrame(z, columns=list("abcd"))
+        np.testing.assert_allclose(realize_outputs(frame).D, realize_outputs(z).D, rtol=1e-6)
+        with pytest.raises(ValueError, match="the index is irregular"):
+            realize_outputs(frame.drop(index=7))
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_array_libraries_and_single_precision(self, library):
+        z = real_system().simulate(5000).astype("float32")
+        model = realize_outputs(to_library(z, library))
+        assert distance(model.covariances(9), realize_outputs(z).covariances(9)) < 1e-3
+
+    @pytest.mark.parametrize("size", [1e-70, 1e70])
+    def test_units_do_not_matter(self, size):
+        z = real_system().simulate(5000)
+        model, scaled = realize_outputs(z), realize_outputs(size * z)
+        np.testing.assert_allclose(scaled.poles, model.poles, rtol=1e-6)
+        np.testing.assert_allclose(scaled.G / size**2, model.G, rtol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("outputs", "options", "says"),
+        [
+            (np.ones((99, 2, 2)), {}, r"shape \(99, 2, 2\), but a series, or \(T, n\), one row"),
+            (np.ones((99, 2)), {}, "output 0 is constant, but outputs that vary .* leave it out"),
+            (np.full((99, 1), 0.1), {}, "output 0 is constant"),
+            (np.full((99, 2), np.nan), {}, "output 0 is seen 0 times, but thousands"),
+            (np.full((99, 2), np.inf), {}, "outputs hold inf"),
+            (np.random.default_rng(0).random(15), {}, "20 lags need more than 20 outputs"),
+            (np.random.default_rng(0).random(99), {"lags": 1}, "lags is 1, but 2 or more"),
+            (np.random.default_rng(0).random(99), {"order": 0}, "order is 0, but a positive"),
+            (np.random.default_rng(0).random(99), {"mu": -1.0}, "mu is -1.0, but"),
+            (np.random.default_rng(1).random(999), {}, "nothing stands out of the sampling noise"),
+            (1e200 * real_system().simulate(5000), {}, "the largest sample is .* in size, but"),
+            (1e-200 * real_system().simulate(5000), {}, "the largest sample is .* in size, but"),
+            (
+                real_system().simulate(5000) * [1.0, 1e-200, 1.0, 1.0],
+                {},
+                "deviations from .*e-200 to .* leave the range of numbers: measure them in other",
+            ),
+        ],
+    )
+    def test_errors(self, outputs, options, says):
+        with pytest.raises(ValueError, match=says):
+            realize_outputs(outputs, **options)

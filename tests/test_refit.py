@@ -26,7 +26,8 @@ from structrank import (
     refit,
 )
 from structrank import modal_fit as module
-from structrank.modal_fit import ModalFit, ModalModel
+from structrank.modal_fit import ModalFit
+from structrank.modal_model import ModalModel
 from structrank.refit import _factored, _plain
 from structrank.spread import Spread
 from structrank.state import History

@@ -176,7 +176,7 @@ class TestRecovery:
         assert "10 x 10" in wide["aria-label"]
 
     def test_pictures_of_many_points_are_dots(self, tmp_path, found, monkeypatch):
-        monkeypatch.setattr("structrank.report.MOST_POINTS", 10)
+        monkeypatch.setattr("structrank._page.MOST_POINTS", 10)
         write_report(tmp_path / "a.html", found)
         first, *rest = Page((tmp_path / "a.html").read_text(encoding="utf-8")).all("img")
         assert base64.b64decode(first["src"].split(",")[1]).startswith(b"\x89PNG")

@@ -9,7 +9,8 @@ from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylves
 def draw(structure: Structure, title: str, *, lines: tuple[int, int] | None = None) -> None:
     """The index map in colours, with numbers; `lines` are the sides of the blocks."""
     index = structure.index()
-    _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    size = 0.62 * index.shape[1] + 1, 0.62 * index.shape[0] + 1
+    _, ax = plt.subplots(figsize=size, layout="constrained")
     ax.imshow(np.where(index < 0, np.nan, index), cmap="viridis", aspect="equal")
     middle = index.max() / 2
     for (row, column), number in np.ndenumerate(index):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from .applications.containers import check_regular
+from .applications.forecasting import FEWEST, Forecast, forecast
 from .applications.frequencies import frequencies
 from .applications.recovery import recover
-from .applications.series import FEWEST, Forecast, forecast
 from .modes import Modes, NoModes
 from .structures.base import positive_int
 
@@ -322,12 +322,23 @@ class HankelForecaster(BaseEstimator):
         Returns
         -------
         float
-            The coefficient of determination, averaged over the columns: 1 at best.
+            The coefficient of determination, averaged over the columns of which two or more
+            values are seen: 1 at best.
         """
         check_is_fitted(self)
         X = _checked(self, X, reset=False)
         columns = zip(X.T, self._mean(len(X)).T, ~np.isnan(X).T, strict=True)
-        return float(np.mean([r2_score(x[seen], mean[seen]) for x, mean, seen in columns]))
+        scores = [
+            r2_score(x[seen] / scale, mean[seen] / scale)
+            for (x, mean, seen), scale in zip(columns, self.scale_, strict=True)
+            if np.count_nonzero(seen) > 1
+        ]
+        if not scores:
+            raise ValueError(
+                "no column has two values that are seen, but a score compares two or more: pass "
+                "more rows"
+            )
+        return float(np.mean(scores))
 
     def _mean(self, steps: int) -> np.ndarray:
         """What is forecast: the modes, carried on."""
@@ -371,5 +382,8 @@ def _scale(X: np.ndarray) -> np.ndarray:
             f"column {int(np.argmin(counts))} holds no value at all, so nothing can be said about "
             "it: leave it out"
         )
-    sizes = np.sqrt(np.sum(np.where(seen, X, 0) ** 2, axis=0) / counts).astype(X.dtype)
+    known = np.where(seen, X, 0)
+    largest = np.max(np.abs(known), axis=0)
+    largest = np.where(largest > 0, largest, 1)  # squares of what is divided by it stay in range
+    sizes = largest * np.sqrt(np.sum((known / largest) ** 2, axis=0) / counts).astype(X.dtype)
     return np.where(sizes > 0, sizes, 1)

@@ -17,7 +17,19 @@ MAX_GROWTH = 340.0  # exp of twice this is in the range of double precision
 
 
 class NoModes(ValueError):
-    """A matrix from which modes cannot be found at the rank asked for."""
+    """A matrix from which modes cannot be found at the rank asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import frequencies
+    >>> from structrank.modes import NoModes
+    >>> try:
+    ...     frequencies(np.random.default_rng(1).standard_normal(40))
+    ... except NoModes as error:
+    ...     print(str(error).partition(":")[0])
+    nothing but noise is found in the samples, so they have no modes
+    """
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,35 @@ def solve_at(
     gap: float,
     max_iter: int,
 ) -> Result:
-    """One solution of a path."""
+    """One solution of a path.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own mu does not matter.
+    mu : float
+    start : LowRank or None
+        Where to start, such as the solution for another mu.
+    lam : float or None
+        Price of a departure from the structure in (reform2); None for (relax).
+    gap : float
+        Certified gap at which to stop.
+    max_iter : int
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem
+    >>> from structrank.path import solve_at
+    >>> problem = Problem(Hankel(40, window=20), np.cos(0.6 * np.arange(40)), mu=1.0)
+    >>> result = solve_at(problem, 0.5, None, lam=1.0, gap=1e-3, max_iter=20)
+    >>> result.problem.mu, result.gap < 1e-3
+    (0.5, True)
+    """
     problem = replace(problem, mu=mu)
     if lam is None:
         return solve(problem, gap, start=start, max_iter=max_iter)

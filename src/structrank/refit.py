@@ -16,7 +16,8 @@ from .augmented import Augmented
 from .local_search import local_search
 from .lowrank import LowRank
 from .measure import Operator, Weighted
-from .modal_fit import ModalFit, ModalModel
+from .modal_fit import ModalFit
+from .modal_model import ModalModel
 from .modes import Modes, exponentials, find_modes, has_modes
 from .objective import natural_lam
 from .problem import Problem, positive
@@ -252,6 +253,16 @@ def refit_modes(
     Returns
     -------
     Refit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Modes, Problem
+    >>> from structrank.refit import refit_modes
+    >>> problem = Problem(Hankel(40, window=20), np.cos(0.6 * np.arange(40)), mu=1.0)
+    >>> fit = refit_modes(problem, Modes([0.1, -0.1], amplitudes=0.5))
+    >>> (2 * np.pi * abs(fit.modes.frequencies[:, 0])).round(6)
+    array([0.6, 0.6])
     """
     weights = to_numpy(problem.measure.weights) if isinstance(problem.measure, Weighted) else None
     fit = ModalFit(problem, modes, weights, undamped=undamped)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import platform
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
 from importlib import metadata
-from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +14,10 @@ import numpy as np
 from . import __version__, plotting
 from ._array import to_numpy
 from ._new_file import check_new_file, new_file
+from ._page import about, page, picture, table, text
 from .applications.containers import unwrap
 from .applications.frequencies import modes_table
-from .plotting import new_figure, require_matplotlib
+from .plotting import require_matplotlib
 
 if TYPE_CHECKING:
     from .applications import Forecast, Recovery
@@ -30,38 +28,11 @@ PAGES = (".html", ".htm")
 STDERR = "_stderr"  # end of the names of columns with standard errors
 MIDNIGHT = " 00:00:00"
 MOST_ROWS = 60  # of a table
-MOST_POINTS = 20_000  # of a picture drawn with lines; more make a picture of dots
-WIDE = 8  # inches, from which on a picture scrolls on a phone
 PACKAGES = ("numpy", "scipy", "matplotlib")
 PAPER = (
     "A. W. Yu, W. Ma, Y. Yu, J. G. Carbonell and S. Sra. Efficient Structured Matrix Rank "
     "Minimization. Advances in Neural Information Processing Systems 27 (NIPS 2014)."
 )
-STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 54rem; padding: 1.5rem 1rem 3rem; color: #1b1b1b;
-  background: #fff; font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
-p { margin: .6rem 0; }
-figure { margin: 1.2rem 0; }
-figure img { display: block; width: 100%; height: auto; margin: 0 auto; }
-.wide img { min-width: 40rem; }
-figcaption { color: #444; font-size: .92rem; }
-.pair { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
-.scroll { overflow-x: auto; }
-.scroll:focus-visible { outline: 2px solid #0072b2; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .9rem .3rem 0; text-align: right; white-space: nowrap;
-  border-bottom: 1px solid #e3e3e3; }
-thead th { border-bottom: 2px solid #888; }
-table.about th { text-align: left; font-weight: 600; vertical-align: top; }
-table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
-code, pre { font-size: .9rem; }
-pre { overflow-x: auto; background: #f4f4f4; padding: .7rem; }
-@media print { body { max-width: none; } figure, table { break-inside: avoid; } }
-""".strip()
 
 
 def check_report(path: str | PathLike[str], *, force: bool = False) -> None:
@@ -131,9 +102,9 @@ def write_report(
         title, parts = "Forecast", _forecast(found)
     else:
         raise TypeError(f"found is {type(found).__name__}, but a Recovery or Forecast is expected")
-    page = _page(title, [*parts, *_citation(), *_versions()])
+    whole = page(title, [*parts, *_citation(), *_versions()])
     with new_file(Path(path), PAGES, force=force) as partial:
-        partial.write_text(page, encoding="utf-8")
+        partial.write_text(whole, encoding="utf-8")
 
 
 def _recovery(found: Recovery) -> Iterable[str]:
@@ -143,11 +114,11 @@ def _recovery(found: Recovery) -> Iterable[str]:
     )
     size = int(np.prod(shape))
     model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
-    yield _text(
+    yield text(
         f"{size} values, of which {size - missing} were seen and {missing} were missing. The "
         f"signal was taken to be {model}: {found.rank} of them."
     )
-    yield _picture(
+    yield picture(
         plotting.plot_signal,
         found,
         f"The recovered signal of shape {_times(shape)} over its samples",
@@ -156,16 +127,16 @@ def _recovery(found: Recovery) -> Iterable[str]:
         size,
     )
     yield "<h2>Settings</h2>"
-    yield _about(_settings(found))
+    yield about(_settings(found))
     yield "<h2>Certificate</h2>"
-    yield _text(_certificate(result))
+    yield text(_certificate(result))
     if found.kind == "refit":
-        yield _text(
+        yield text(
             "The signal shown is the fit of the modes found there, without the shrinkage of the "
             "nuclear norm. The certificate is that of the convex solution, not of this fit."
         )
     pictures = [
-        _picture(
+        picture(
             plotting.plot_convergence,
             result,
             f"Objective and certified gap over {_iterations(result)}",
@@ -174,7 +145,7 @@ def _recovery(found: Recovery) -> Iterable[str]:
     ]
     if result.rank:
         pictures.append(
-            _picture(
+            picture(
                 plotting.plot_singular_values,
                 result,
                 f"The {result.rank} singular values of the recovered matrix",
@@ -188,11 +159,11 @@ def _recovery(found: Recovery) -> Iterable[str]:
 
 def _forecast(found: Forecast) -> Iterable[str]:
     steps, before = len(found.mean), len(found.samples)
-    yield _text(
+    yield text(
         f"{steps} steps after {before} samples. The series was taken to be a sum of a few "
         "(damped) sinusoids, exponentials and slow trends, which are carried on."
     )
-    yield _picture(
+    yield picture(
         plotting.plot_forecast,
         found,
         f"The last samples, and a forecast of {steps} steps with its intervals",
@@ -205,7 +176,7 @@ def _forecast(found: Forecast) -> Iterable[str]:
     yield "<h2>Settings</h2>"
     sigma, same_units = found.refit.sigma, found.modes is found.refit.modes
     units = "" if same_units else ", each channel in units of its own size"
-    yield _about(
+    yield about(
         [
             ("steps", str(steps)),
             ("rank", f"{found.rank}, the number of modes"),
@@ -215,7 +186,7 @@ def _forecast(found: Forecast) -> Iterable[str]:
         ]
     )
     yield "<h2>How far to trust it</h2>"
-    yield _text(
+    yield text(
         "The last parts of the series were forecast from what comes before them. The root mean "
         f"square error of these forecasts is {found.past_error:.4g}{units}. Intervals are widened "
         "where these errors were larger than the fit tells. There is no certificate for a "
@@ -260,16 +231,16 @@ def _certificate(result: Result) -> str:
 def _modes(modes: Modes) -> Iterable[str]:
     yield "<h2>Modes</h2>"
     if not len(modes):
-        yield _text("There are none: nothing stands out of the noise.")
+        yield text("There are none: nothing stands out of the noise.")
         return
-    pictures = _picture(
+    pictures = picture(
         plotting.plot_modes,
         modes,
         f"The frequencies and amplitudes of {len(modes)} modes",
         "Amplitudes by frequency, with standard errors."
         if modes.frequencies.shape[1] == 1
         else "Frequencies along the axes; areas are amplitudes.",
-    ) + _picture(
+    ) + picture(
         plotting.plot_poles,
         modes,
         f"The poles of {len(modes)} modes in the complex plane, with the unit circle",
@@ -286,7 +257,7 @@ def _modes(modes: Modes) -> Iterable[str]:
         "phases in radians. The modes of a real signal come in pairs of opposite frequency."
     )
     names = [name.replace("_", " ") for name in head]
-    yield _table(names, rows[:MOST_ROWS], caption + _more(len(rows)))
+    yield table(names, rows[:MOST_ROWS], caption + _more(len(rows)))
 
 
 def number_and_error(value: float, error: float) -> str:
@@ -318,7 +289,7 @@ def _values(found: Forecast) -> str:
         [label, *(f"{value:#.5g}" for value in row.flat)]
         for label, row in zip(labels, triples, strict=True)
     ][:MOST_ROWS]
-    return _table(head, rows, f"Forecast and {found.level:.0%} intervals.{_more(len(labels))}")
+    return table(head, rows, f"Forecast and {found.level:.0%} intervals.{_more(len(labels))}")
 
 
 def index_labels(index: Iterable[Any]) -> list[str]:
@@ -331,13 +302,13 @@ def index_labels(index: Iterable[Any]) -> list[str]:
 
 def _citation() -> Iterable[str]:
     yield "<h2>How to cite</h2>"
-    yield _text(f"The method: {PAPER}")
-    yield _text(f"The package: structrank, version {__version__}. Licence: BSD-3-Clause.")
+    yield text(f"The method: {PAPER}")
+    yield text(f"The package: structrank, version {__version__}. Licence: BSD-3-Clause.")
 
 
 def _versions() -> Iterable[str]:
     yield "<h2>Versions</h2>"
-    yield _about(
+    yield about(
         [
             ("structrank", __version__),
             ("Python", platform.python_version()),
@@ -347,92 +318,6 @@ def _versions() -> Iterable[str]:
 
 
 # -- HTML -------------------------------------------------------------------------------
-
-
-def _page(title: str, parts: Iterable[str]) -> str:
-    body = "\n".join(parts)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)} - structrank</title>
-<style>
-{STYLE}
-</style>
-</head>
-<body>
-<main>
-<h1>{escape(title)}</h1>
-{body}
-</main>
-</body>
-</html>
-"""
-
-
-def _text(text: str) -> str:
-    return f"<p>{escape(text)}</p>"
-
-
-def _about(rows: Sequence[tuple[str, str]]) -> str:
-    cells = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
-        for name, text in rows
-    )
-    return f'<table class="about"><tbody>{cells}</tbody></table>'
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    table = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    # A part that scrolls has to be within reach of the keyboard.
-    return (
-        f'<p id="{_name(caption)}">{escape(caption)}</p><div class="scroll" tabindex="0" '
-        f'role="region" aria-labelledby="{_name(caption)}"><table>{table}</table></div>'
-    )
-
-
-def _name(caption: str) -> str:
-    return "about-" + "".join(letter for letter in caption.lower()[:12] if letter.isalpha())
-
-
-def _picture(
-    plot: Callable[..., Any], what: Any, alternative: str, caption: str, points: int = 0
-) -> str:
-    """A picture inside the page: lines that stay sharp, or dots where there are very many.
-
-    Of the pictures without points two stand side by side.
-    """
-    import matplotlib
-
-    figure, file = new_figure(), BytesIO()
-    with matplotlib.rc_context({"font.size": 11, "svg.hashsalt": "structrank"}):
-        plot(what, figure)
-        if not points:
-            figure.set_size_inches(4.6, 4.2)
-        if points > MOST_POINTS:
-            figure.savefig(file, format="png", dpi=200)
-            kind = "png"
-        else:
-            nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-            figure.savefig(file, format="svg", metadata=nothing)
-            kind = "svg+xml"
-    inches = figure.get_figwidth()
-    size = f"max-width: {115 * inches:.0f}px"
-    data = b64encode(file.getvalue()).decode()
-    image = (
-        f'<img alt="{escape(alternative)}" style="{size}" src="data:image/{kind};base64,{data}">'
-    )
-    if inches > WIDE:
-        image = (
-            f'<div class="scroll wide" tabindex="0" role="region" '
-            f'aria-label="{escape(alternative)}">{image}</div>'
-        )
-    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def _times(shape: Sequence[int]) -> str:

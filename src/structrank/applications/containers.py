@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Number
@@ -9,10 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, as_array, is_floating
+from .._array import (
+    Array,
+    array_namespace,
+    as_array,
+    is_complex,
+    is_floating,
+    is_numpy_array,
+    real_dtype,
+    with_precision,
+)
 
 Wrap = Callable[[Array], Any]
 
+SINGLE = {np.dtype(np.float32), np.dtype(np.complex64)}
+MOST = {"single": 1e9, "double": 1e75}  # size of samples, of which higher powers are computed
 UNEVEN = 1e-3  # a place on a regular grid may be off by this share of a step
 
 
@@ -23,13 +35,25 @@ class Unwrapped:
     Attributes
     ----------
     values : array
-        Floating point, NaN where missing.
+        Floating point, NaN where missing; in the precision given, or in double where powers of the
+        values would leave the range of single precision.
     wrap : callable
-        Puts an array of the shape of the values into a container like the original.
+        Puts an array of the shape of the values into a container like the original, of its library,
+        device and precision.
     follow : callable
         The same for values that follow after the last along the first axis.
     channels : int or None
         The axis that holds channels, where the container says so.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.applications.containers import unwrap
+    >>> given = unwrap(pd.Series([1.0, 2.0], index=[10, 20], name="wind"))
+    >>> given.follow(given.values + 2)
+    30    3.0
+    40    4.0
+    Name: wind, dtype: float64
     """
 
     values: Array
@@ -67,15 +91,58 @@ def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
     if "xarray" in libraries:
         return _from_xarray(samples, channels)
     if isinstance(samples, np.ma.MaskedArray):
-        samples = np.ma.filled(samples.astype(np.result_type(samples.dtype, float)), np.nan)
-    values = as_array(samples)
-    if not is_floating(values):
-        values = _floating(np.asarray(values))
-    return Unwrapped(values, wrap=lambda new: new, follow=lambda new: new)
+        kind = samples.dtype if is_floating(samples) else np.result_type(samples.dtype, float)
+        samples = np.ma.filled(samples.astype(kind), np.nan)
+    given = as_array(samples)
+    values = given if is_floating(given) else _floating(given)
+
+    def wrap(new: Array) -> Array:
+        return _like_given(new, values)
+
+    return Unwrapped(_in_range(values), wrap, follow=wrap)
 
 
-def _floating(values: np.ndarray) -> np.ndarray:
+def _in_range(values: Array) -> Array:
+    """Values whose powers can be computed: in double precision if need be, or an error."""
+    xp = array_namespace(values)
+    with np.errstate(over="ignore"):
+        sizes = xp.abs(values)
+    sizes = xp.where(xp.isfinite(values), sizes, xp.zeros_like(sizes))
+    largest = float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
+    most = MOST["single" if _is_single(values) else "double"]
+    if largest == 0 or 1 / most <= largest <= most:
+        return values
+    if _is_single(values):
+        return xp.astype(values, _dtype(values, single=False))
+    raise ValueError(
+        f"the largest sample is {largest:.3g} in size, but {1 / most:g} to {most:g} is expected, "
+        f"of which powers can be computed: divide the samples by {largest:.0e} first"
+    )
+
+
+def _like_given(new: Array, given: Array) -> Array:
+    """Values in the library, on the device and in the precision of what was given."""
+    if is_numpy_array(new):
+        return with_precision(np.array(new), given)
+    return array_namespace(new).astype(new, _dtype(new, single=_is_single(given)), copy=False)
+
+
+def _is_single(values: Array) -> bool:
+    return bool(real_dtype(values) == array_namespace(values).float32)
+
+
+def _dtype(values: Array, *, single: bool) -> Any:
+    """The real or complex data type of values, in single or double precision."""
+    xp = array_namespace(values)
+    if is_complex(values):
+        return xp.complex64 if single else xp.complex128
+    return xp.float32 if single else xp.float64
+
+
+def _floating(values: Array) -> Array:
     """The same numbers in double precision, or an error."""
+    if not is_numpy_array(values):
+        return array_namespace(values).astype(values, _dtype(values, single=False))
     if values.dtype.kind in "biuf":
         return values.astype(float)
     if values.dtype.kind == "c":
@@ -113,11 +180,12 @@ def _from_pandas(samples: Any) -> Unwrapped:
                 "with pd.to_numeric, or leave it out"
             )
     check_regular(samples.index)
-    has_complex = any(pd.api.types.is_complex_dtype(column.dtype) for _, column in columns)
-    values = samples.to_numpy(dtype=complex if has_complex else float, na_value=np.nan)
+    kinds = {np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype)) for _, column in columns}
+    kind = np.result_type(*kinds, *(() if kinds <= SINGLE else (float,)))
+    values = samples.to_numpy(dtype=kind, na_value=np.nan)
 
     def wrap(new: np.ndarray, index: Any = samples.index) -> Any:
-        new = np.asarray(new)
+        new = _like_given(new, values)
         if single:
             out: Any = pd.Series(new, index=index, name=samples.name)
         else:
@@ -126,7 +194,7 @@ def _from_pandas(samples: Any) -> Unwrapped:
         return out
 
     return Unwrapped(
-        values,
+        _in_range(values),
         wrap,
         follow=lambda new: wrap(new, following(samples.index, len(new))),
         channels=None if single else 1,
@@ -156,15 +224,32 @@ def _from_xarray(samples: Any, channels: int | None) -> Unwrapped:
         if first in samples.indexes:
             next_entries = following(samples.indexes[first], len(new))
             coordinates[first] = xr.Variable(first, next_entries, samples[first].attrs)
-        return xr.DataArray(new, coordinates, samples.dims, samples.name, dict(samples.attrs))
+        data = _like_given(new, values)
+        return xr.DataArray(data, coordinates, samples.dims, samples.name, dict(samples.attrs))
 
-    return Unwrapped(values, lambda new: samples.copy(data=np.asarray(new)), follow)
+    return Unwrapped(
+        _in_range(values), lambda new: samples.copy(data=_like_given(new, values)), follow
+    )
 
 
 def check_regular(index: Any) -> None:
     """An error unless an index of pandas is regular: samples of a signal are equally spaced.
 
     Times may also follow a calendar: business days, months. Names are not looked at.
+
+    Parameters
+    ----------
+    index : pandas Index
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.applications.containers import check_regular
+    >>> try:
+    ...     check_regular(pd.Index([0.5, 1.0, 1.5, 2.5]))
+    ... except ValueError as error:
+    ...     print(str(error).partition(":")[0])
+    the index is irregular (around 2.5), but equal steps are expected
     """
     import pandas as pd
 
@@ -187,13 +272,14 @@ def check_regular(index: Any) -> None:
             raise ValueError(
                 f"the index is irregular (around {around}), but equally spaced times are expected: "
                 'regularise it first, for example samples.resample("D").mean() or '
-                'samples.asfreq("D"), which leave NaN where nothing was measured'
+                'samples.asfreq("D"), which leave NaN where nothing was measured; in a file add a '
+                "row with an empty cell for each time that is left out"
             )
         return
     raise ValueError(
         f"the index is irregular (around {around}), but equal steps are expected: put the samples "
         "on a regular grid first, for example with samples.reindex(...), which leaves NaN where "
-        "nothing was measured"
+        "nothing was measured; in a file add a row with an empty cell for each that is left out"
     )
 
 
@@ -219,7 +305,25 @@ def _calendar_step(index: Any) -> Any:
 
 
 def following(index: Any, count: int) -> Any:
-    """The entries that follow after the last of a regular index of pandas."""
+    """The entries that follow after the last of a regular index of pandas.
+
+    Parameters
+    ----------
+    index : pandas Index
+    count : int
+        How many.
+
+    Returns
+    -------
+    pandas Index
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.applications.containers import following
+    >>> list(following(pd.period_range("2024-01", periods=12, freq="M"), 2))
+    [Period('2025-01', 'M'), Period('2025-02', 'M')]
+    """
     import pandas as pd
 
     last, ahead = index[-1], np.arange(1, count + 1)

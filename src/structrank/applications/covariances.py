@@ -8,7 +8,16 @@ import numpy as np
 from array_api_compat import device
 from scipy.linalg import hadamard
 
-from .._array import Array, array_namespace, as_array, conj, is_floating, like
+from .._array import (
+    Array,
+    array_namespace,
+    as_array,
+    conj,
+    is_floating,
+    like,
+    real_dtype,
+    to_numpy,
+)
 from ..measure import Mask, Weighted
 from ..objective import mu_max
 from ..problem import Problem
@@ -22,12 +31,13 @@ _SAFETY = 1.05  # sampling_noise_mu over the largest of its error realisations
 def empirical_covariances(outputs: Array, lags: int) -> Array:
     """Covariances of a record of outputs, `v_i = 1/T sum_{t=1}^{T-i} z_{t+i} z_t^H`.
 
-    The outputs are taken to have mean zero: subtract it first where they have not.
+    The outputs are taken to have mean zero: subtract it first where they have not. Where some are
+    missing, the mean over the products of which both factors are seen stands for that over all.
 
     Parameters
     ----------
     outputs : array, shape (T, n)
-        One row a time; real or complex, of any array library.
+        One row a time; real or complex, of any array library, NaN where missing.
     lags : int
         The largest i, below T.
 
@@ -42,9 +52,11 @@ def empirical_covariances(outputs: Array, lags: int) -> Array:
     >>> from structrank.applications import empirical_covariances
     >>> empirical_covariances(np.array([[1.0], [2.0], [4.0]]), lags=1)[:, 0, 0]
     array([7.        , 3.33333333])
+    >>> empirical_covariances(np.array([[1.0], [2.0], [np.nan]]), lags=1)[:, 0, 0]
+    array([2.5       , 1.33333333])
     """
-    z = _checked_outputs(outputs, lags)
-    return _lagged_products(z, z, lags)
+    z, seen = _checked_outputs(outputs, lags)
+    return _lagged_products(z, z, lags, seen)
 
 
 def realization_problem(
@@ -114,13 +126,15 @@ def sampling_noise_mu(
     A covariance is a sum of products over time. With a minus sign before half of them, what is
     expected cancels and the sampling error stays, its own covariance unchanged as long as the
     sign changes seldom compared with the memory of the process. The signs are those of the Walsh
-    functions on `pieces` pieces of the record, which gives `pieces - 1` uncorrelated realisations
-    of the error. The result is 1.05 times the largest `mu_max` that one of them has in place of
-    the data; the true error exceeds all of them in about one of `pieces` records.
+    functions on `pieces` pieces of the record, in which as many outputs are seen, which gives
+    `pieces - 1` uncorrelated realisations of the error. The result is 1.05 times the largest
+    `mu_max` that one of them has in place of the data; the true error exceeds all of them in about
+    one of `pieces` records.
 
     Parameters
     ----------
     outputs : array, shape (T, n)
+        NaN where missing.
     rows, columns : int
         As in `realization_problem`.
     weights : {None, "lifted"}
@@ -146,15 +160,17 @@ def sampling_noise_mu(
     2
     """
     columns = positive_int(columns, "columns")
-    z = _checked_outputs(outputs, columns)
+    z, seen = _checked_outputs(outputs, columns)
     pieces = positive_int(pieces, "pieces")
     if pieces < 2 or pieces & (pieces - 1) or pieces > z.shape[0]:
         raise ValueError(
             f"pieces is {pieces}, but a power of two from 2 to the {z.shape[0]} outputs is expected"
         )
-    piece = np.arange(z.shape[0]) * pieces // z.shape[0]
+    known = np.ones(z.shape[0], dtype=int) if seen is None else np.sum(to_numpy(seen), axis=1)
+    piece = (np.cumsum(known) - known) * pieces // np.sum(known)
+    piece = np.minimum(piece, pieces - 1)  # rows after the last that is seen
     errors = (
-        _lagged_products(z, like(signs[piece].astype(float), z)[:, None] * z, columns)
+        _lagged_products(z, like(signs[piece].astype(float), z)[:, None] * z, columns, seen)
         for signs in hadamard(pieces)[1:]
     )
     return _SAFETY * max(
@@ -162,16 +178,37 @@ def sampling_noise_mu(
     )
 
 
-def _lagged_products(later: Array, earlier: Array, lags: int) -> Array:
-    """`1/T sum_t later_{t+i} earlier_t^H` for i from 0 to `lags`."""
+def _lagged_products(later: Array, earlier: Array, lags: int, seen: Array | None) -> Array:
+    """`1/T sum_t later_{t+i} earlier_t^H` for i from 0 to `lags`, of what is seen if not all is.
+
+    What is not seen has to be zero in both.
+    """
     xp, T = array_namespace(later), later.shape[0]
-    return xp.stack(
-        [xp.matmul(later[i:, :].T, conj(earlier[: T - i, :])) / T for i in range(lags + 1)]
-    )
+
+    def products(later: Array, earlier: Array) -> Array:
+        return xp.stack(
+            [xp.matmul(later[i:, :].T, conj(earlier[: T - i, :])) / T for i in range(lags + 1)]
+        )
+
+    if seen is None:
+        return products(later, earlier)
+    ones = xp.astype(seen, real_dtype(later))
+    shares = products(ones, ones)  # of T, for each pair of outputs and each lag
+    if not bool(xp.all(shares > 0)):
+        i, a, b = np.argwhere(to_numpy(shares) == 0)[0]
+        raise ValueError(
+            f"outputs {a} and {b} are never both seen {i} steps apart, so nothing can be said "
+            "about their covariance: leave one of them out, or take fewer lags"
+        )
+    whole = like((T - np.arange(lags + 1.0)) / T, later, real=True)
+    return products(later, earlier) * (whole[:, None, None] / shares)
 
 
-def _checked_outputs(outputs: Any, lags: int) -> Array:
-    """Outputs after a check against the number of lags."""
+def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
+    """Outputs after a check against the number of lags, and which are seen if not all are.
+
+    Those that are not seen are zero.
+    """
     z, lags = as_array(outputs), lag_count(lags)
     if z.ndim != 2 or 0 in z.shape:
         raise ValueError(
@@ -184,17 +221,17 @@ def _checked_outputs(outputs: Any, lags: int) -> Array:
             "convert them first, for example with astype(float)"
         )
     xp = array_namespace(z)
-    if not bool(xp.all(xp.isfinite(z))):
-        raise ValueError(
-            "outputs hold NaN or inf, but finite numbers are expected: cut the record to a part "
-            "without gaps"
-        )
+    seen = ~xp.isnan(z)
+    if bool(xp.any(xp.isinf(z))):
+        raise ValueError("outputs hold inf, but finite numbers, or NaN where missing, are expected")
     if lags >= z.shape[0]:
         raise ValueError(
             f"{lags} lags need more than {lags} outputs in time, but there are {z.shape[0]}: take "
             "fewer lags or more samples"
         )
-    return z
+    if bool(xp.all(seen)):
+        return z, None
+    return xp.where(seen, z, xp.zeros_like(z)), seen
 
 
 def checked_shape(covariances: Array) -> tuple[int, int]:

@@ -126,7 +126,7 @@ def approximate_gcd(
             f"degree is {degree}, but a number from 0 to {most}, the least degree of the "
             "polynomials, is expected"
         )
-    norms = np.array([np.sqrt(np.nansum(np.abs(p) ** 2)) for p in given])
+    norms = np.array([_norm(p) for p in given])
     sigmas = norms if noise is None else _noises(noise, len(given))
     # Without noise nothing but a common scale of the polynomials is known.
     scaled = [p / norm for p, norm in zip(given, norms, strict=True)]
@@ -140,10 +140,16 @@ def approximate_gcd(
     divisor = divisor / lead
     nearest = tuple(np.convolve(divisor, w) for w in cofactors)
     changes = [
-        np.sqrt(np.nansum(np.abs(p - near) ** 2)) / norm
+        np.sqrt(np.nansum(np.abs((p - near) / norm) ** 2))
         for p, near, norm in zip(given, nearest, norms, strict=True)
     ]
     return CommonDivisor(divisor, cofactors, nearest, float(np.linalg.norm(changes)))
+
+
+def _norm(polynomial: np.ndarray) -> float:
+    """Euclidean norm of the coefficients that are seen, whatever their size."""
+    largest = np.nanmax(np.abs(polynomial))
+    return float(largest * np.sqrt(np.nansum(np.abs(polynomial / largest) ** 2)))
 
 
 class _Fits:

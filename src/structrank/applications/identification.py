@@ -303,11 +303,14 @@ def _windows(window: int | None, samples: int, m: int, p: int) -> list[int]:
 
 def _normalised(z: np.ndarray, offset: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The channels around zero and of spread one, with their centres and scales."""
+    unit = np.nanmax(np.abs(z), axis=0)  # powers of what is divided by it stay in range
+    unit = np.where(unit > 0, unit, 1.0)
+    z = z / unit
     centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
     scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
-    if not np.all(scale > 1e-12 * np.abs(centre)):
+    if not np.all(scale > 1e-12):
         raise ValueError(
             f"channel {int(np.argmin(scale))} (inputs come first) is constant where it is seen, "
             "but one that varies is expected: leave it out"
         )
-    return (z - centre) / scale, centre, scale
+    return (z - centre) / scale, unit * centre, unit * scale

@@ -38,6 +38,17 @@ class OutputError:
         Poles have to be smaller than this.
     price : ndarray, shape (samples, m), optional
         Price of the squared distance of an input to its guess; zero: the input is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications.output_error import OutputError
+    >>> u = np.random.default_rng(0).standard_normal((50, 1))
+    >>> y = np.convolve(u[:, 0], 0.8 ** np.arange(50))[:50, None]
+    >>> problem = OutputError(u, y, order=1, offset=False, radius=0.99)
+    >>> theta = problem.minimize(problem.start(np.array([[0.5]]), np.array([[1.0]])), 50, 1e-9)
+    >>> float(problem.split(theta)[0].round(6).item())
+    0.8
     """
 
     u: np.ndarray

@@ -1,11 +1,4 @@
-"""Stochastic realisation: a state-space model of low order from the outputs of a system.
-
-From outputs to a model:
-
-1. `empirical_covariances` of the outputs;
-2. `realization_problem`, with `sampling_noise_mu` for its mu, and a solver such as `gcgls`;
-3. `realize` the recovered covariances as a `StateSpaceModel`.
-"""
+"""Stochastic realisation: a state-space model of low order from covariances."""
 
 from __future__ import annotations
 
@@ -16,6 +9,9 @@ from scipy.sparse.linalg import svds
 
 from .._array import Array, as_array, to_numpy
 from ..linalg import random_vector
+from ..measure import Weighted
+from ..problem import Problem
+from ..selection import select_mu
 from ..structures import Hankel
 from ..structures.base import positive_int
 from .covariances import checked_shape
@@ -26,17 +22,31 @@ _DENSE = 1000  # Hankel matrices with more rows and columns are never formed
 
 
 class NotPositiveReal(ValueError):
-    """Covariances that no process has: their spectrum is not positive at some frequency."""
+    """Covariances that no process has: their spectrum is not positive at some frequency.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.applications import NotPositiveReal, realize
+    >>> v = np.array([0.4, 0.5, 0.25, 0.125, 0.0625])[:, None, None]  # 2/3 at lag 0 were enough
+    >>> try:
+    ...     realize(v, order=1)
+    ... except NotPositiveReal as error:
+    ...     print(str(error).partition(":")[0])
+    the covariances are not positive real
+    >>> realize(v, order=1, noise_floor=0.3)
+    StateSpaceModel(order 1, 1 output, spectral radius 0.5)
+    """
 
 
 def realize(
     covariances: Array,
-    order: int,
+    order: int | None = None,
     *,
     rows: int | None = None,
     noise_floor: float | str | None = None,
 ) -> StateSpaceModel:
-    """The system of a given order with given covariances, in innovation form.
+    """The system with given covariances, in innovation form; `realize_outputs` takes outputs.
 
     Ho and Kalman's method gives `D`, `F` and `Gbar` with `y_i = F D^{i-1} Gbar` from the
     block-Hankel matrix of lags 1, 2, ..., cut to rank `order`; the stabilising solution of a
@@ -48,8 +58,9 @@ def realize(
     covariances : array, shape (lags + 1, n, n)
         Lag 0 first: for the result of a solver on a `realization_problem`,
         `np.concatenate([v[:1], result.y])`.
-    order : int
-        Number of states.
+    order : int, optional
+        Number of states. Default: the rank that `select_mu` finds in the Hankel matrix, where it
+        takes the errors of the covariances for white noise.
     rows : int, optional
         Blocks in a column of the Hankel matrix. Default about half of the lags.
     noise_floor : float or "auto", optional
@@ -67,14 +78,15 @@ def realize(
         No process has these covariances: their spectrum is not positive. Estimated ones may be
         so; `noise_floor="auto"` is the remedy.
     ValueError
-        The poles found are not stable, or the lags do not determine a model of this order.
+        The poles found are not stable, or the lags do not determine a model of this order, or of
+        any.
 
     Examples
     --------
     >>> import numpy as np
     >>> from structrank.applications import random_system, realize
     >>> v = random_system(outputs=4, order=3, spectral_radius=0.9).covariances(20)
-    >>> model = realize(v, order=3)
+    >>> model = realize(v)
     >>> model
     StateSpaceModel(order 3, 4 outputs, spectral radius 0.9)
     >>> bool(np.allclose(model.covariances(20), v))
@@ -96,7 +108,7 @@ def realize(
     radius = spectral_radius_of(D)
     if radius >= 1:
         raise ValueError(
-            f"the model of order {order} has spectral radius {radius:.4g}, but a stable one, "
+            f"the model of order {len(D)} has spectral radius {radius:.4g}, but a stable one, "
             "with a radius below 1, is expected: take a lower order, a larger mu or more samples"
         )
     lowest, frequency = _lowest_of_spectrum(D, Gbar, F, lag_0)
@@ -117,11 +129,14 @@ def realize(
 
 
 def _ho_kalman(
-    y: np.ndarray, order: int, rows: int | None
+    y: np.ndarray, order: int | None, rows: int | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`D, Gbar, F` with `y[i] = F D^i Gbar`, from the Hankel matrix of y cut to rank `order`."""
-    order, (lags, n, _) = positive_int(order, "order"), y.shape
+    """`D, Gbar, F` with `y[i] = F D^i Gbar`, from the Hankel matrix of y cut to a rank."""
+    (lags, n, _) = y.shape
     rows = lags // 2 + 1 if rows is None else positive_int(rows, "rows")
+    if order is None:
+        order = _order(y, min(rows, lags))
+    order = positive_int(order, "order")
     most = n * min(rows - 1, lags - rows + 1)
     if order > most:
         raise ValueError(
@@ -138,6 +153,18 @@ def _ho_kalman(
     observability, controllability = U * np.sqrt(s), np.sqrt(s)[:, None] * Vh
     D = np.linalg.lstsq(observability[:-n], observability[n:], rcond=None)[0]
     return D, controllability[:, :n], observability[:n]
+
+
+def _order(y: np.ndarray, rows: int) -> int:
+    """The rank of the Hankel matrix of y, as far as it can be told from noise."""
+    problem = Problem(Hankel((len(y),), rows, y.shape[1:]), y, 1.0, Weighted("lifted"))
+    rank = select_mu(problem).rank
+    if not rank:
+        raise ValueError(
+            "nothing in the covariances could be told apart from noise, so there is no model: "
+            "take those of a longer record, or pass order"
+        )
+    return rank
 
 
 def _leading_svd(

@@ -33,6 +33,12 @@ class SpectralSample:
         Standard deviation of the noise.
     modes : Modes
         What the truth is the sum of; two a sinusoid if it is real.
+
+    Examples
+    --------
+    >>> from structrank.applications import sinusoids
+    >>> sinusoids((20, 20), 2, seen=0.5)
+    SpectralSample(200 of 400 samples seen of a real signal (20, 20), 4 modes, noise 0.098)
     """
 
     samples: np.ndarray

@@ -56,8 +56,8 @@ class StateSpaceModel:
                     f"{r} states of D and the {n} outputs of F"
                 )
             object.__setattr__(self, name, M.astype(dtype))
-        scale = np.linalg.norm(self.G)
-        if np.linalg.norm(self.G - adjoint(self.G)) > 1e-8 * scale:
+        scale = np.max(np.abs(self.G))
+        if np.max(np.abs(self.G - adjoint(self.G))) > 1e-8 * scale:
             raise ValueError("G is not Hermitian, but a covariance matrix is expected")
         lowest = np.linalg.eigvalsh(self.G)[0]
         if lowest < -1e-8 * scale:

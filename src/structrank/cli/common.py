@@ -20,8 +20,9 @@ from ..files import FileError, Table, check_writable, read
 from ..files.formats import TEXT
 
 Command = Callable[..., None]
-FILE = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, readable=False)  # readers say what is wrong
 ERRORS = (ValueError, TypeError, ImportError, OSError, ArithmeticError, MemoryError)
+INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
 SIGNIFICANT = 6  # digits in a terminal; in a pipe there are all
 
 
@@ -86,8 +87,8 @@ input_options = combined(
     click.option(
         "--index",
         metavar="COLUMN",
-        help="Column of times or labels of a text file, or none. Default: a first column "
-        "without numbers.",
+        help="Column of times or labels of a text file, or none. Default: a first column that "
+        "holds no numbers, or times.",
     ),
 )
 window_option = click.option(
@@ -124,6 +125,9 @@ def one_line_errors() -> Iterator[None]:
             yield
         except BrokenPipeError:  # whoever reads has seen enough
             raise
+        except KeyboardInterrupt:
+            click.echo("Interrupted.", err=True)
+            raise SystemExit(INTERRUPTED) from None
         except ERRORS as error:
             raise click.ClickException(_one_line(error)) from None
 

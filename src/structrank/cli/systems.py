@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -13,12 +13,7 @@ from ..files import read
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
 
-if TYPE_CHECKING:
-    from ..applications import StateSpaceModel
-
 MATRICES = (".npz", ".mat")
-LAGS, ROWS = 20, 10  # of the covariances that are used, and block rows of their matrix
-HALVINGS = 20  # of mu, to reach an order that was asked for
 
 matrices_option = click.option(
     "--out", type=FILE, help="Write the matrices to an .npz or .mat file."
@@ -33,7 +28,7 @@ matrices_option = click.option(
 @click.option(
     "--lags",
     type=click.IntRange(min=2),
-    default=LAGS,
+    default=20,
     show_default=True,
     help="Lags of the covariances that are used.",
 )
@@ -57,64 +52,22 @@ def realize(
 
     It is a stochastic system, driven by noise, and the outputs are the columns. Means are taken
     off. The block-Hankel matrix of the covariances is to have low rank, at a price at which
-    sampling noise alone gives nothing; its rank is the order. Thousands of rows without gaps are
-    needed. Order and poles are printed. The matrices are those of s' = D s + E u, z = F s + u,
-    cov(u) = G.
+    sampling noise alone gives nothing; its rank is the order. Empty cells and NaN are missing.
+    Thousands of rows are needed. Order and poles are printed. The matrices are those of
+    s' = D s + E u, z = F s + u, cov(u) = G.
 
     \b
     Examples:
       structrank realize outputs.csv
       structrank realize outputs.csv --order 4 --out model.npz --plot poles.png
     """  # noqa: D301
+    from ..applications import realize_outputs
+
     with common.one_line_errors():
         _check(out, plot, force)
-        given = common.read_signal(file, columns, variable, index)
-        outputs = given.table.values
-        outputs = outputs[:, None] if outputs.ndim == 1 else outputs
-        if np.any(np.isnan(outputs)):
-            raise ValueError(
-                f"{np.count_nonzero(np.isnan(outputs))} outputs are missing, but a record without "
-                "gaps is expected: fill them first, with structrank impute"
-            )
-        if np.any(np.ptp(outputs, axis=0) == 0):
-            raise ValueError("an output is constant, but outputs that vary are expected")
-        model = _realized(outputs - np.mean(outputs, axis=0), order, lags, mu)
+        outputs = common.read_signal(file, columns, variable, index).samples
+        model = realize_outputs(outputs, order, lags=lags, mu=mu)
         _finish(model, "DEFG", out, plot, force, quiet)
-
-
-def _realized(
-    outputs: np.ndarray, order: int | None, lags: int, mu: float | None
-) -> StateSpaceModel:
-    """The system of the outputs; without an order of the largest that is stable."""
-    from .. import Stop, gcgls
-    from ..applications import empirical_covariances, realization_problem, sampling_noise_mu
-    from ..applications import realize as realized
-    from ..run import uninterrupted
-
-    rows = min(ROWS, lags)
-    covariances = empirical_covariances(outputs, lags)
-    price = sampling_noise_mu(outputs, rows, lags) if mu is None else mu
-    stop = Stop(xtol=None, rtol=None, gap=1e-3)
-    for _ in range(HALVINGS):
-        problem = realization_problem(covariances, rows, lags, price)
-        result = uninterrupted(gcgls(problem, lam=1.0, stop=stop))
-        found = int(np.count_nonzero(result.X.singular_values() > 0.01 * price))
-        if order is None or found >= order:
-            break
-        price /= 2
-    if not found:
-        raise ValueError(
-            "nothing stands out of the sampling noise of these outputs: take more samples, or "
-            "pass --order or a smaller --mu"
-        )
-    recovered = np.concatenate([covariances[:1], result.y])
-    orders = range(found, 0, -1) if order is None else [order]
-    for tried in orders:
-        try:
-            return realized(recovered, tried, noise_floor="auto")
-        except ValueError as error:
-            refused = error
-    raise refused
 
 
 @click.command()

@@ -45,12 +45,15 @@ def chosen(arrays: Mapping[str, tuple[int, ...]], variable: str | None) -> str:
     if not large:
         raise FileError(f"there is no array of numbers in it, only {_listed(arrays)}")
     if len(large) > 1:
-        raise FileError(f"there are several arrays: name one of {_listed(large)}")
+        raise FileError(
+            f"there are several arrays: name one of {_listed(large)} (--variable, variable=...)"
+        )
     return next(iter(large))
 
 
 def _listed(arrays: Mapping[str, tuple[int, ...]]) -> str:
-    about = (f'"{name}" ({" x ".join(map(str, shape))})' for name, shape in arrays.items())
+    sizes = {name: " x ".join(map(str, shape)) for name, shape in arrays.items()}
+    about = (f'"{name}"' + (f" ({size})" if size else "") for name, size in sizes.items())
     return ", ".join(about) or "none"
 
 

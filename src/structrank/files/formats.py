@@ -74,7 +74,8 @@ def read(
         one entry.
     index : str, int or False, optional
         The column of times or labels of a text file, in which nothing may stand twice. If not
-        given, the first column where no cell of it is a number. False: there is none.
+        given, the first column where no cell of it is a number, its numbers have equal steps, or
+        its name says time. False: there is none.
     header : bool, optional
         Whether a text file starts with names; found out if not given.
 

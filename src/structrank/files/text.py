@@ -8,13 +8,15 @@
   number. Names that are numbers themselves cannot be told from data, but above dates (a first
   cell without digits, then one with digits) and as pandas writes them (an empty cell, 0, 1,
   2, ...); `header` says it for sure.
-- A first column without any number is the index: times, dates, labels. Other columns without
-  any number are left out, unless they are asked for.
+- A first column of several is the index (times, dates, labels) if it has no number, if its numbers
+  have equal steps, or if its name says time (t, time, year, ...) and its numbers do not fall.
+  Other columns without any number are left out, unless they are asked for.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +29,13 @@ MISSING = {"", "nan", "na", "n/a", "null"}
 DELIMITERS = {".csv": "\t;,", ".tsv": "\t", ".txt": "\t;, "}  # in order of preference
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 LOOKED_AT = 20  # lines to find the delimiter by
+SAYS_TIME = re.compile(
+    r"(t|times?|timestamp|datetime|dates?|days?|hours?|minutes?|seconds?|months?|years?|index|step)"
+    r"([^a-z].*)?",
+    re.IGNORECASE,
+)
+ALMOST_NUMBER = re.compile(r"[+-]?\d[\d.]*[,'][\d.,']*([eE][+-]?\d+)?")
+EQUAL = 1e-6  # steps of an index differ by less than this share of them
 
 
 class _Row(NamedTuple):
@@ -52,17 +61,20 @@ def read_text(
     text = [[row.cells[j] for row in rows] for j in range(width)]
     without_numbers = [not any(map(_is_number, cells)) for cells in text]
 
+    asked = [column_number(column, names, width) for column in columns or ()]
     at = None
     if index is None:
-        at = 0 if width > 1 and without_numbers[0] and any(map(_is_text, text[0])) else None
+        name = "" if names is None else names[0]
+        at = 0 if width > 1 and 0 not in asked and _is_index(text[0], name) else None
     elif index is not False:
         at = column_number(index, names, width)
     if columns is None:
-        chosen = [j for j in range(width) if j != at and not without_numbers[j]]
-    else:
-        chosen = [column_number(column, names, width) for column in columns]
+        for j in range(width):
+            if without_numbers[j] and any(map(ALMOST_NUMBER.fullmatch, text[j])):
+                _numbers(rows, j, _title(names, j))  # an error that shows the first
+    chosen = asked or [j for j in range(width) if j != at and not without_numbers[j]]
     if not chosen:
-        raise FileError("there are no numbers in it")
+        raise FileError("there are no numbers in it, but a column of them is expected")
     if at is not None:
         _check_index(rows, at, _title(names, at))
     numbers = [_numbers(rows, j, _title(names, j)) for j in chosen]
@@ -156,6 +168,23 @@ def _has_header(rows: Sequence[_Row]) -> bool:
     return any(_is_text(a) and _is_number(b) for a, b in zip(rows[0].cells, second, strict=True))
 
 
+def _is_index(cells: Sequence[str], name: str) -> bool:
+    """Whether the first column of several holds times or labels rather than a series."""
+    if not any(map(_is_number, cells)):
+        return any(map(_is_text, cells))
+    values = [_number(cell) for cell in cells]
+    if len(cells) < 3 or any(value is None or isinstance(value, complex) for value in values):
+        return False
+    places = np.array(values, dtype=float)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(places)
+        if np.all(np.abs(steps - steps[0]) < EQUAL * np.abs(steps[0])):
+            return True
+    known = places[np.isfinite(places)]
+    rises = bool(np.all(np.diff(known) >= 0)) and 2 * len(np.unique(known)) > len(cells)
+    return rises and SAYS_TIME.fullmatch(name) is not None
+
+
 def _has_digit(cell: str) -> bool:
     return any(letter.isdigit() for letter in cell)
 
@@ -188,7 +217,8 @@ def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
     for line, cells in rows:
         value = _number(cells[column])
         if value is None:
-            hint = " (decimals need a point)" if "," in cells[column] else ""
+            almost = ALMOST_NUMBER.fullmatch(cells[column])
+            hint = " (decimals need a point, thousands no separator)" if almost else ""
             raise FileError(f'line {line}, {title}: "{cells[column]}" is not a number{hint}')
         values.append(value)
     return np.array(values)
@@ -199,13 +229,16 @@ def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
     seen: dict[object, int] = {}
     for line, cells in rows:
         cell = cells[column]
-        if cell == "":
-            raise FileError(f"line {line}, {title}: the index is empty")
+        if cell.lower() in MISSING:
+            raise FileError(
+                f"line {line}, {title}: the time is missing, but each row is expected to have one: "
+                "fill it in, or read without an index (--index none, index=False)"
+            )
         key = _number(cell) if _is_number(cell) else cell
         if key in seen:
             raise FileError(
                 f'line {line}, {title}: "{cell}" stands in the index already, in line {seen[key]} '
-                "(index=False reads without an index)"
+                "(--index none, index=False, reads without an index)"
             )
         seen[key] = line
 
