@@ -66,6 +66,8 @@ sphinx_gallery_conf = {
     "filename_pattern": "|".join(f"/{p.name}$" for p in EXAMPLES.glob("plot_*.py") if runs(p)),
     "ignore_pattern": "recover_2d",
     "image_srcset": ["2x"],
+    "within_subsection_order": "FileNameSortKey",
+    "capture_repr": (),
     "doc_module": ("structrank",),
     "reference_url": {"structrank": None},
     "backreferences_dir": "reference/backreferences",
@@ -88,6 +90,6 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 6,
     "show_toc_level": 2,
 }

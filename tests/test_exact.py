@@ -32,8 +32,14 @@ from structrank.augmented import Augmented, MultiplierPenalty
 from structrank.certificate import nuclear_norm_bound
 from structrank.linalg import random_vector, top_singular_pairs
 from structrank.polish import polished
+from structrank.solvers._multipliers import symmetric_pairs
 
-ALL = {**STRUCTURES, "affine": AFFINE}
+ALL = {
+    **STRUCTURES,
+    "affine": AFFINE,
+    "hankel-square": Hankel(11, window=6),
+    "hankel-2d-square": Hankel((5, 3), window=(3, 2)),
+}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)
 
 
@@ -466,3 +472,43 @@ class TestBadInput:
     def test_unknown_penalty_of_homotopy(self):
         with pytest.raises(ValueError, match="penalty is 'l1'"):
             homotopy(self.problem, [1.0], penalty="l1")
+
+
+class TestSymmetric:
+    """Symmetric matrices are searched for in one factor."""
+
+    def test_pairs_of_both_signs(self, rng):
+        """Lanczos sees one vector of two equal singular values, and both lie in what it spans."""
+        Q = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+        A = (Q * [3.0, -3.0, 2.0, -1.0, *np.zeros(8)]) @ Q.T
+        found = top_singular_pairs(lambda v: A @ v, lambda u: A.T @ u, rng.standard_normal(12), 3)
+        np.testing.assert_allclose(found.values, [3, 2, 1])
+
+        class Descent:
+            matmul = staticmethod(lambda Z: -A @ Z)
+
+        pairs = symmetric_pairs(Descent, found)
+        np.testing.assert_allclose(pairs.values, [3, 3, 2])
+        np.testing.assert_allclose(A @ pairs.V, pairs.U * pairs.values, atol=1e-12)
+        np.testing.assert_array_equal(np.abs(pairs.U), np.abs(pairs.V))
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_one_factor_all_the_way(self, rng, dtype, monkeypatch):
+        problem, widths = modes_problem(Hankel(41, window=21), rng, dtype), set()
+        gradient = Penalized.factor_gradient
+
+        def counted(self, point):
+            factors = gradient(self, point)
+            widths.add(len(factors))
+            return factors
+
+        monkeypatch.setattr(Penalized, "factor_gradient", counted)
+        start = LowRank(*(random_array(rng, (21, 2), dtype) for _ in range(2)))
+        aim = 1e-2 if dtype == "float32" else 1e-4
+        result = solve(problem, aim, start=start)
+        assert result.status is Status.GAP
+        assert widths == {1}
+        monkeypatch.setattr(Hankel, "symmetric", False)
+        twin = solve(problem, aim)
+        assert widths == {1, 2}
+        assert result.objective == pytest.approx(twin.objective, rel=aim)

@@ -183,3 +183,45 @@ def test_kernels_do_not_depend_on_memory_layout(rng, order, other, dtype):
     assert got is y
     small = rng.standard_normal((3, 2))
     np.testing.assert_allclose(rotate(x, small), x @ small, rtol=10 * rtol, atol=rtol)
+
+
+class TestSymmetricLowRank:
+    @pytest.fixture
+    def mirrored(self, rng):
+        U, signs = rng.standard_normal((8, 4)), np.array([1.0, -1.0, -1.0, 1.0])
+        return LowRank(U, U * signs), signs
+
+    def test_signs_are_seen(self, mirrored):
+        X, signs = mirrored
+        np.testing.assert_array_equal(X.signs, signs)
+        np.testing.assert_array_equal(X.scaled(0.3).appended(X).signs, [*signs, *signs])
+
+    def test_no_signs_where_factors_differ(self, mirrored, rng):
+        X, _ = mirrored
+        for V in (np.nextafter(X.V, 9.0), -np.abs(X.V), rng.standard_normal((9, 4))):
+            assert LowRank(X.U, V).signs is None
+        assert LowRank(X.U + 0j, X.V + 0j).signs is None
+
+    @pytest.mark.parametrize("library", LIBRARIES)
+    def test_balanced_keeps_them(self, mirrored, library):
+        X, _ = mirrored
+        B = LowRank(*(to_library(F, library) for F in (X.U, X.V))).balanced()
+        U, V = np.asarray(B.U), np.asarray(B.V)
+        np.testing.assert_allclose(U @ V.T, X.to_dense(), atol=1e-13)
+        np.testing.assert_allclose(U.T @ U, np.diag(X.singular_values()), atol=1e-13)
+        assert sorted(B.signs) == [-1, -1, 1, 1]
+
+    def test_balanced_prunes(self, mirrored):
+        X, _ = mirrored
+        values = X.singular_values()
+        kept = X.balanced((values[2] + values[1]) / 2 / values[0])
+        np.testing.assert_allclose(kept.singular_values(), values[:2], rtol=1e-12)
+        assert X.scaled(0.0).balanced().rank == 0
+
+    def test_symmetric_part(self, rng):
+        X = LowRank(rng.standard_normal((8, 3)), rng.standard_normal((8, 3)))
+        part, dense = X.symmetric_part(), X.to_dense()
+        np.testing.assert_allclose(part.to_dense(), (dense + dense.T) / 2, atol=1e-13)
+        assert part.signs is not None
+        zero = LowRank.zeros((8, 8), X.U)
+        assert zero.symmetric_part().rank == 0

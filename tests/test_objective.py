@@ -9,6 +9,8 @@ from literal import Literal
 
 from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_max, quartic
 from structrank._array import to_numpy
+from structrank.augmented import Augmented
+from structrank.local_search import local_search
 
 PENALTIES = ["projection", "difference"]
 ALL = {**STRUCTURES, "affine": AFFINE}
@@ -238,3 +240,95 @@ def test_weighted_measure_is_the_weighted_misfit(rng):
     objective = Penalized(Problem(S, b, 1.0, Weighted(w)), 1.0)
     y = S.average(X.U, X.V)
     assert objective.at(X).loss == pytest.approx(np.sum((w * (y - b)) ** 2) / 2)
+
+
+SYMMETRIC = {"1d": Hankel(9, window=5), "2d": Hankel((5, 3), window=(3, 2))}
+
+
+@pytest.mark.parametrize("name", [*ALL, *SYMMETRIC])
+def test_which_structures_are_symmetric(name, rng):
+    S = {**ALL, **SYMMETRIC}[name]
+    assert S.symmetric == (name in SYMMETRIC)
+    if S.symmetric:
+        dense = S.to_dense(rng.standard_normal(S.signal_shape))
+        np.testing.assert_array_equal(dense, dense.T)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_transform_of_a_mirrored_factor(rng, long, monkeypatch):
+    if long:
+        monkeypatch.setattr("structrank._array.LONG", 16)
+    S, signs = Hankel(31, window=16), np.array([1.0, -1.0])
+    U = random_array(rng, (16, 2))
+    got = S._transform_mirrored(S._transform_left(U), signs)
+    np.testing.assert_allclose(got, S._transform_right(U * signs), atol=1e-13)
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+class TestSymmetric:
+    """One factor in place of two, beside the objective that does not know it is enough."""
+
+    signs = np.array([1.0, -1.0, 1.0])
+
+    def pair(self, S, rng, multiplier):
+        problem, objectives = make_problem(S, rng), []
+        T = multiplier(S, rng)
+        for _ in range(2):
+            objectives.append(Augmented(problem, 2.0, T, problem.data))
+        objectives[1].penalty.symmetric = False
+        return objectives
+
+    def mirrored(self, S, rng):
+        U = random_array(rng, (S.shape[0], 3))
+        return LowRank(U, U * self.signs)
+
+    @pytest.fixture
+    def case(self, name, rng):
+        S = SYMMETRIC[name]
+        return *self.pair(S, rng, self.mirrored), self.mirrored(S, rng)
+
+    def test_gradient(self, case):
+        fast, slow, X = case
+        point = fast.at(X)
+        np.testing.assert_array_equal(point.signs, self.signs)
+        assert fast.psi(point) == pytest.approx(slow.psi(slow.at(X)), rel=1e-12)
+        (U,) = fast.factor_gradient(point)
+        expected = slow.factor_gradient(slow.at(X))
+        np.testing.assert_allclose(U, expected[0], atol=1e-12)
+        np.testing.assert_allclose(U * self.signs, expected[1], atol=1e-12)
+        (curvature,) = fast.factor_curvature(point)
+        np.testing.assert_allclose(curvature, slow.factor_curvature(slow.at(X))[0])
+
+    def test_line(self, case, rng):
+        fast, slow, X = case
+        D = random_array(rng, X.U.shape)
+        line = fast.line(fast.at(X.copy()), D)
+        twin = slow.line(slow.at(X.copy()), D, D * self.signs)
+        np.testing.assert_allclose(line.psi, twin.psi, rtol=1e-11)
+        moved, expected = line.move(0.7), twin.move(0.7)
+        np.testing.assert_array_equal(moved.X.signs, self.signs)
+        for key, value in vars(expected).items():
+            if key not in ("signs", "products"):
+                np.testing.assert_allclose(getattr(moved, key), value, atol=1e-11, err_msg=key)
+        for got, value in zip(moved.products, expected.products, strict=True):
+            np.testing.assert_allclose(got, value, atol=1e-11)
+
+    def test_search(self, case):
+        """It takes the steps of the search in both factors, and so ends where that one does."""
+        fast, slow, X = case
+        points = [local_search(o, X, max_steps=8, tolerance=0.0) for o in (fast, slow)]
+        np.testing.assert_allclose(*(point.X.to_dense() for point in points), atol=1e-9)
+        np.testing.assert_array_equal(points[0].X.signs, self.signs)
+
+    def test_not_with_a_multiplier_that_is_not_symmetric(self, name, rng):
+        S = SYMMETRIC[name]
+        fast, slow = self.pair(S, rng, make_factors)
+        X = self.mirrored(S, rng)
+        got, expected = (o.factor_gradient(o.at(X)) for o in (fast, slow))
+        for a, b in zip(got, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+    def test_not_with_differences(self, name, rng):
+        S = SYMMETRIC[name]
+        objective = Penalized(make_problem(S, rng), 2.0, "difference")
+        assert len(objective.factor_gradient(objective.at(self.mirrored(S, rng)))) == 2

@@ -34,11 +34,14 @@ def test_pages_run(page):
     for language, text in re.findall(r"```(python|text)\n(.*?)```", page.read_text(), re.DOTALL):
         if language == "text":
             assert out == text
+            out = ""
         else:
             printed = io.StringIO()
+            assert not out, "what a block prints stands below it"
             with contextlib.redirect_stdout(printed):
                 exec(text, names)
             out = printed.getvalue()
+    assert not out
 
 
 PUBLIC = (

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from structrank import (
     Hankel,
     LowRank,
+    ModeErrors,
     Modes,
     Problem,
     Status,
@@ -98,6 +99,18 @@ class TestModes:
         modes = Modes([[0.1, 0.2], [0.3, 0.4]], 0.5, 2.0)
         np.testing.assert_array_equal(modes.dampings, np.full((2, 2), 0.5))
         np.testing.assert_array_equal(modes.amplitudes, [2, 2])
+
+    @pytest.mark.parametrize("chosen", [1, slice(1, None), [2, 0], np.array([True, False, True])])
+    def test_some_of_them(self, chosen, rng):
+        table = [rng.random((3, 1)), rng.random((3, 1)), rng.random(3), rng.random(3)]
+        modes = Modes([0.1, 0.2, 0.3], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0], ModeErrors(*table))
+        which = np.sort(np.atleast_1d(np.arange(3)[chosen]))  # the largest stays first
+        some = modes[chosen]
+        np.testing.assert_array_equal(some.frequencies, modes.frequencies[which])
+        np.testing.assert_array_equal(some.dampings, modes.dampings[which])
+        np.testing.assert_array_equal(some.amplitudes, modes.amplitudes[which])
+        np.testing.assert_array_equal(some.stderr.phases, table[3][which])
+        np.testing.assert_array_equal(some.stderr.frequencies, table[0][which])
 
     def test_no_modes_make_no_signal(self):
         modes = Modes(np.empty((0, 2)))

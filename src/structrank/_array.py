@@ -8,6 +8,7 @@ BLAS; every other library through its own array API namespace.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -251,7 +252,7 @@ def sum_of_products(left: Array, right: Array) -> Array:
 def inner(x: Array, y: Array) -> float:
     """Real inner product `Re <x, y>` over all entries."""
     if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
-        return float(np.vdot(*_flattened(x, y)).real)
+        return float(np.vdot(*((x, y) if x.ndim == 1 else _flattened(x, y))).real)
     xp = array_namespace(x, y)
     product = xp.vecdot(*_flattened(x, y))
     return float(xp.real(product) if is_complex(product) else product)
@@ -263,10 +264,16 @@ def add_scaled(y: Array, scale: float, x: Array) -> Array:
     if is_numpy_array(y) and y.dtype == x.dtype and y.strides == x.strides:
         flat_y, flat_x = _flattened(y, x)
         if np.shares_memory(flat_y, y):
-            get_blas_funcs("axpy", (flat_y,))(flat_x, flat_y, a=scale)
+            _blas("axpy", y.dtype)(flat_x, flat_y, a=scale)
             return y
     y += x if scale == 1.0 else scale * x
     return y
+
+
+@lru_cache
+def _blas(name: str, dtype: np.dtype) -> Any:
+    """A function of BLAS for a data type."""
+    return get_blas_funcs(name, dtype=dtype)
 
 
 def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
@@ -285,10 +292,10 @@ def gram(A: Array, B: Array) -> np.ndarray:
     """The small matrix `A^H B`, on the host in double precision."""
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
         if A is B and is_complex(A):  # one triangle is enough; real ones are soon multiplied
-            upper = get_blas_funcs("herk", (A,))(1.0, A, trans=2)
+            upper = _blas("herk", A.dtype)(1.0, A, trans=2)
             product = upper + np.triu(upper, 1).conj().T
         else:
-            product = get_blas_funcs("gemm", (A,))(1.0, A, B, trans_a=2)  # no conjugated copy
+            product = _blas("gemm", A.dtype)(1.0, A, B, trans_a=2)  # no conjugated copy
     else:
         product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
@@ -297,7 +304,7 @@ def gram(A: Array, B: Array) -> np.ndarray:
 def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
     """`total + A @ small` for a tall `A`, in the memory of `total` where the library allows it."""
     if is_numpy_array(A) and A.dtype == total.dtype and _columns_contiguous(A, total):
-        gemm = get_blas_funcs("gemm", (A,))
+        gemm = _blas("gemm", A.dtype)
         return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
     rotated = rotate(A, small)
     rotated += total

@@ -10,7 +10,7 @@ from ._array import Array, add_rotated, add_scaled, array_namespace, gram, inner
 from .lowrank import LowRank
 from .measure import Everything, Weighted
 from .objective import Line, Penalized, Point
-from .penalties import Pair, ProjectionPenalty, Remainder, Shifted
+from .penalties import Factors, ProjectionPenalty, Remainder, Shifted
 from .problem import Problem
 from .structures import Structure
 
@@ -28,7 +28,8 @@ class MultiplierPenalty(ProjectionPenalty):
         super().__init__(structure, reference)
         if T.rank == 0:  # products need something to work on
             T = LowRank.ones(T.shape, T.U).scaled(0.0)
-        self.lam, self.T = lam, T
+        self.lam, self.T, self.signs = lam, T, T.signs
+        self.symmetric = self.symmetric and self.signs is not None
         if self.offset is not None:
             self.offset *= 1 + weight / lam
             self.constant *= (1 + weight / lam) ** 2
@@ -46,9 +47,12 @@ class MultiplierPenalty(ProjectionPenalty):
         with_T = np.sum(left * right.conj()).real - inner(self.mean, point.total)
         return super().linear(point) + float(with_T) / self.lam
 
-    def products(self, U: Array, V: Array) -> tuple[np.ndarray, ...]:
+    def products(self, U: Array, V: Array, signs: np.ndarray | None) -> tuple[np.ndarray, ...]:
         """`T_U^H U` and `T_V^H V` for the factors of T."""
-        return gram(self.T.U, U), gram(self.T.V, V)
+        left = gram(self.T.U, U)
+        if signs is None or self.signs is None:
+            return left, gram(self.T.V, V)
+        return left, self.signs[:, None] * left * signs
 
     def add_signal(self, g: Array, point: Point, lam: float) -> Array:
         """`g` plus the signal of the gradient's structured part, `-lam Q(y) - Q(C T)`."""
@@ -59,11 +63,11 @@ class MultiplierPenalty(ProjectionPenalty):
         X = point.X.appended(self.T.scaled(1 / self.lam))
         return X if self.offset is None else Shifted(X, self.offset)
 
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
-        U, V = super().add_factor_products(totals, point, lam, mu)
-        left, right = point.products
-        return add_rotated(U, self.T.U, right), add_rotated(V, self.T.V, left)
+    def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        sums = super().add_factor_products(totals, point, lam, mu)
+        sides = zip(sums, (self.T.U, self.T.V), reversed(point.products), strict=False)
+        return tuple(add_rotated(total, F, small) for total, F, small in sides)
 
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._array import Array, array_namespace, epsilon, inner, like, to_numpy
+from ._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
 from .structures import Structure
 
 SMALL = 100_000  # matrices of up to so many entries are formed for their singular values
@@ -116,7 +116,10 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     """
     M, N = structure.shape
     if M * N <= SMALL:
-        return float(np.sum(np.linalg.svd(to_numpy(structure.to_dense(y)), compute_uv=False)))
+        dense = to_numpy(structure.to_dense(y))
+        if structure.symmetric and not is_complex(y):
+            return float(np.sum(np.abs(np.linalg.eigvalsh(dense))))
+        return float(np.sum(np.linalg.svd(dense, compute_uv=False)))
     linalg = array_namespace(y).linalg
     W, _ = linalg.qr(structure.matmul(y, guess))
     R = linalg.qr(structure.rmatmul(y, W))[1]

@@ -9,7 +9,16 @@ import numpy as np
 from array_api_compat import device
 from array_api_extra import at
 
-from ._array import Array, array_namespace, conj, epsilon, inner, is_complex, like
+from ._array import (
+    Array,
+    array_namespace,
+    conj,
+    epsilon,
+    inner,
+    is_complex,
+    is_numpy_array,
+    like,
+)
 
 Product = Callable[[Array], Array]
 
@@ -103,19 +112,21 @@ def top_singular_pairs(
         steps = len(alphas)
         done = min(alpha, beta) <= negligible or steps >= max_steps
         if done or steps >= look:
-            P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
-            upper = float(values[0] + residuals[0])
-            look += 1
-            if failure is not None:
-                look += steps // 8
+            if failure is None:
+                _, values, _, residuals = _bidiagonal_svd(alphas, betas, beta)
+                upper, look = float(values[0] + residuals[0]), steps + 1
+            else:
+                values = np.linalg.svd(_bidiagonal(alphas, betas), compute_uv=False)
                 couplings = np.array(alphas) * np.array([*betas, beta])
                 upper = _probable_bound(values, couplings, start, failure)
+                look = steps + 1 + steps // 8
             if done or upper <= (1 + tolerance) * values[0]:
                 break
         v = v / beta
         betas.append(beta)
         right.append(v)
         u = left.orthogonal(matmul(v))
+    P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
     keep = min(count, steps)
     return SingularPairs(
         left.combine(P[:, :keep]),
@@ -139,9 +150,12 @@ def _bidiagonal_svd(
     alphas: list[float], betas: list[float], beta: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """SVD of the projected matrix, and the residuals of its pairs."""
-    B = np.diag(alphas) + np.diag(betas, 1)
-    P, values, Qh = np.linalg.svd(B)
+    P, values, Qh = np.linalg.svd(_bidiagonal(alphas, betas))
     return P, values, Qh, beta * np.abs(P[-1])
+
+
+def _bidiagonal(alphas: list[float], betas: list[float]) -> np.ndarray:
+    return np.diag(alphas) + np.diag(betas, 1)
 
 
 def _probable_bound(
@@ -188,7 +202,10 @@ class _Basis:
                 (max(16, self.count), vector.shape[0]), dtype=vector.dtype, device=device(vector)
             )
             self.rows = more if self.rows is None else xp.concat([self.rows, more])
-        self.rows = at(self.rows)[self.count, :].set(vector)
+        if is_numpy_array(vector):
+            self.rows[self.count] = vector
+        else:
+            self.rows = at(self.rows)[self.count, :].set(vector)
         self.count += 1
 
     def orthogonal(self, vector: Array) -> Array:

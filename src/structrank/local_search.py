@@ -8,19 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from . import quartic
-from ._array import Array, add_scaled, inner, rotate
+from ._array import add_scaled, inner, rotate
 from .lowrank import LowRank
 from .objective import Penalized, Point
-
-Pair = tuple[Array, Array]
+from .penalties import Factors
 
 
 class Update(NamedTuple):
     """One step `s = length * direction` and the change of the gradient it made."""
 
-    direction: Pair
+    direction: Factors
     length: float
-    change: Pair
+    change: Factors
     product: float  # <s, change>
 
 
@@ -68,11 +67,11 @@ def local_search(
         point = line.move(length)
         if line.decrease(length) <= tolerance * objective.psi(point):
             break
+        # The new gradient is orthogonal to the direction, as the step was exact.
+        product = -length * _inner(gradient, direction)
         previous, gradient = gradient, objective.factor_gradient(point)
         # Both halves of the update with their signs turned, which saves a copy.
         change = _added(previous, -1.0, gradient)
-        # The new gradient is orthogonal to the direction, as the step was exact.
-        product = -length * line.psi[1]
         if product > 0:
             updates.append(Update(direction, -length, change, product))
         else:  # the least value lies uphill at first
@@ -80,27 +79,26 @@ def local_search(
     return point
 
 
-def _ascent(gradient: Pair, updates: deque[Update], objective: Penalized, point: Point) -> Pair:
+def _ascent(
+    gradient: Factors, updates: deque[Update], objective: Penalized, point: Point
+) -> Factors:
     """The two-loop recursion of L-BFGS: its inverse Hessian times the gradient."""
-    q = gradient if len(updates) < 2 else (gradient[0] + 0.0, gradient[1] + 0.0)
+    q = gradient if len(updates) < 2 else tuple(g + 0.0 for g in gradient)
     shares = [0.0] if updates else []  # an exact step leaves the gradient no part along it
     for u in reversed(list(updates)[:-1]):
         share = u.length * _inner(u.direction, q) / u.product
         q = _added(q, -share, u.change)
         shares.append(share)
-    ridge = objective.mu * np.eye(point.gram_U.shape[0])
-    z = (
-        rotate(q[0], np.linalg.inv(objective.lam * point.gram_V + ridge)),
-        rotate(q[1], np.linalg.inv(objective.lam * point.gram_U + ridge)),
-    )
+    curvatures = objective.factor_curvature(point)
+    z: Factors = tuple(rotate(g, np.linalg.inv(H)) for g, H in zip(q, curvatures, strict=True))
     for u, share in zip(updates, reversed(shares), strict=True):
         z = _added(z, (share - _inner(u.change, z) / u.product) * u.length, u.direction)
     return z
 
 
-def _inner(a: Pair, b: Pair) -> float:
-    return inner(a[0], b[0]) + inner(a[1], b[1])
+def _inner(a: Factors, b: Factors) -> float:
+    return sum(inner(x, y) for x, y in zip(a, b, strict=True))
 
 
-def _added(a: Pair, scale: float, b: Pair) -> Pair:
-    return add_scaled(a[0], scale, b[0]), add_scaled(a[1], scale, b[1])
+def _added(a: Factors, scale: float, b: Factors) -> Factors:
+    return tuple(add_scaled(x, scale, y) for x, y in zip(a, b, strict=True))

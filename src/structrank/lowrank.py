@@ -7,7 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import device
 
-from ._array import Array, array_namespace, as_array, conj, gram, is_floating, rotate, to_numpy
+from ._array import (
+    Array,
+    array_namespace,
+    as_array,
+    conj,
+    gram,
+    is_complex,
+    is_floating,
+    like,
+    rotate,
+    to_numpy,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +83,16 @@ class LowRank:
         """Number of columns of the factors, an upper bound on the rank."""
         return int(self.U.shape[1])
 
+    @property
+    def signs(self) -> np.ndarray | None:
+        """The signs of the columns of a real `X = U diag(signs) U^T` with `V = U diag(signs)`."""
+        if self.shape[0] != self.shape[1] or is_complex(self.U) or self.rank == 0:
+            return None
+        xp = array_namespace(self.U)
+        negative = xp.sum(self.U * self.V, axis=0) < 0
+        signs = 1 - 2 * xp.astype(negative, self.U.dtype)
+        return to_numpy(signs).astype(float) if xp.all(self.U * signs == self.V) else None
+
     def __repr__(self) -> str:
         return f"LowRank({self.shape[0]} x {self.shape[1]}, rank {self.rank})"
 
@@ -122,12 +143,25 @@ class LowRank:
         """The same matrix with orthogonal columns, `U^H U = V^H V = diag(singular values)`.
 
         Singular values of at most `tolerance` times the largest are dropped, and with them
-        their columns. Then `(||U||^2 + ||V||^2) / 2` is the nuclear norm.
+        their columns. Then `(||U||^2 + ||V||^2) / 2` is the nuclear norm. Where X has `signs`, so
+        has the result.
         """
+        if (signs := self.signs) is not None:
+            Q, R = array_namespace(self.U).linalg.qr(self.U)
+            return _mirrored(Q, (to_numpy(R) * signs) @ to_numpy(R).T, tolerance)
         (QU, left), s, (QV, right) = self._svd()
         keep = s > tolerance * s[0] if s.size and s[0] > 0 else np.zeros(s.size, dtype=bool)
         roots = np.sqrt(s[keep])
         return LowRank(rotate(QU, left[:, keep] * roots), rotate(QV, right[:, keep] * roots))
+
+    def symmetric_part(self) -> LowRank:
+        """`(X + X^T) / 2` of a real X, balanced and with `signs`."""
+        if self.rank == 0:
+            return self
+        xp = array_namespace(self.U)
+        Q, R = xp.linalg.qr(xp.concat([self.U.T, self.V.T]).T)
+        left, right = to_numpy(R)[:, : self.rank], to_numpy(R)[:, self.rank :]
+        return _mirrored(Q, (left @ right.T + right @ left.T) / 2, 0.0)
 
     def _svd(self) -> tuple[tuple[Array, np.ndarray], np.ndarray, tuple[Array, np.ndarray]]:
         """SVD as (QU, left), s, (QV, right) with `X = (QU left) diag(s) (QV right)^H`."""
@@ -149,3 +183,13 @@ class LowRank:
     def to_dense(self) -> Array:
         """The matrix itself, M x N."""
         return array_namespace(self.U).matmul(self.U, conj(self.V).T)
+
+
+def _mirrored(Q: Array, small: np.ndarray, tolerance: float) -> LowRank:
+    """`Q small Q^T`, symmetric, without eigenvalues of at most `tolerance` times the largest."""
+    values, vectors = np.linalg.eigh(small)
+    order = np.argsort(-np.abs(values))
+    values, vectors = values[order], vectors[:, order]
+    keep = np.abs(values) > tolerance * np.abs(values[0])
+    U = rotate(Q, vectors[:, keep] * np.sqrt(np.abs(values[keep])))
+    return LowRank(U, U * like(np.sign(values[keep]), U))

@@ -96,6 +96,8 @@ class Modes:
              0.5           0       -0.25           0
     >>> np.round(cosine.signal(5).real, 12) + 0.0
     array([ 1.,  0., -1.,  0.,  1.])
+    >>> len(cosine[cosine.frequencies[:, 0] > 0])
+    1
     """
 
     frequencies: Array
@@ -131,6 +133,12 @@ class Modes:
         object.__setattr__(self, "amplitudes", amplitudes[order])
         if self.stderr is not None:
             object.__setattr__(self, "stderr", self.stderr._reordered(order))
+
+    def __getitem__(self, chosen: Any) -> Modes:
+        """Some of the modes, by a mask, a slice or a list of numbers."""
+        which = np.atleast_1d(np.arange(len(self))[chosen])
+        stderr = None if self.stderr is None else self.stderr._reordered(which)
+        return Modes(self.frequencies[which], self.dampings[which], self.amplitudes[which], stderr)
 
     def signal(self, shape: int | tuple[int, ...]) -> np.ndarray:
         """The sum of the modes on a grid.

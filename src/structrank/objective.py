@@ -11,6 +11,7 @@ from ._array import Array, add_scaled, gram, inner, like
 from .linalg import SingularPairs, random_vector, top_singular_pairs
 from .lowrank import LowRank
 from .penalties import (
+    Factors,
     Penalty,
     ProjectionPenalty,
     Remainder,
@@ -36,6 +37,7 @@ class Point:
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
     products: tuple[np.ndarray, ...]  # what the penalty wants to keep
+    signs: np.ndarray | None = None  # V = U diag(signs), where X and the structure are symmetric
     loss: float = 0.0  # 1/2 ||A y - b||^2
     violation: float = 0.0  # ||B X||^2
 
@@ -98,14 +100,16 @@ class Penalized:
         S = self.structure
         if X.rank == 0:  # transforms need something to work on
             X = LowRank.ones(X.shape, X.U).scaled(0.0)
-        left, right = S._transform_left(X.U), S._transform_right(X.V)
+        signs = X.signs if self.penalty.symmetric else None
+        left = S._transform_left(X.U)
+        right = S._transform_right(X.V) if signs is None else S._transform_mirrored(left, signs)
         total = S._adjoint((left, right))
         y = total * self.inverse_multiplicity
         data = self.measure.forward(y) + 0.0  # memory of its own
         residual = data - self.target
         grams = gram(X.U, X.U), gram(X.V, X.V)
-        products = self.penalty.products(X.U, X.V)
-        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams, products)
+        products = self.penalty.products(X.U, X.V, signs)
+        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams, products, signs)
         point.loss = inner(residual, residual) / 2
         point.violation = self.penalty.value(point)
         return point
@@ -157,12 +161,23 @@ class Penalized:
             self.penalty.remainder(point),
         )
 
-    def factor_gradient(self, point: Point) -> tuple[Array, Array]:
-        """Gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`."""
+    def factor_gradient(self, point: Point) -> Factors:
+        """Gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`.
+
+        Where the point has signs the second is the first times them, and left out.
+        """
         S = self.structure
         signal = S._transform_signal(self._gradient_signal(point))
-        structured = S._matmul(signal, point.right), S._rmatmul(signal, point.left)
+        structured: Factors = (S._matmul(signal, point.right),)
+        if point.signs is None:
+            structured += (S._rmatmul(signal, point.left),)
         return self.penalty.add_factor_products(structured, point, self.lam, self.mu)
+
+    def factor_curvature(self, point: Point) -> tuple[np.ndarray, ...]:
+        """About the second derivatives of psi: `lam V^H V + mu` and `lam U^H U + mu`."""
+        grams = (point.gram_V, point.gram_U) if point.signs is None else (point.gram_V,)
+        ridge = self.mu * np.eye(point.gram_U.shape[0])
+        return tuple(self.lam * G + ridge for G in grams)
 
     def _gradient_signal(self, point: Point) -> Array:
         """The g of `grad f(X) = Q(g) + lam R`."""
@@ -171,8 +186,8 @@ class Penalized:
 
     # -- along a line -------------------------------------------------------------------
 
-    def line(self, point: Point, DU: Array, DV: Array) -> Line:
-        """Psi along `(U + t DU, V + t DV)`."""
+    def line(self, point: Point, DU: Array, DV: Array | None = None) -> Line:
+        """Psi along `(U + t DU, V + t DV)`; without DV, V stays `U diag(signs)`."""
         return Line(self, point, DU, DV)
 
 
@@ -219,18 +234,27 @@ class Line:
     move along the line needs no transform at all, as transforms are linear.
     """
 
-    def __init__(self, objective: Penalized, point: Point, DU: Array, DV: Array) -> None:
-        self.point, self.DU, self.DV = point, DU, DV
+    def __init__(self, objective: Penalized, point: Point, DU: Array, DV: Array | None) -> None:
+        self.point, self.DU = point, DU
+        self.signs = point.signs if DV is None else None
         S, scale = objective.structure, objective.inverse_multiplicity
         forward = objective.measure.forward
-        self.left, self.right = S._transform_left(DU), S._transform_right(DV)
-        self.total1 = S._adjoint((point.left, self.right), (self.left, point.right))
+        self.left = S._transform_left(DU)
+        self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
+        if self.signs is None:
+            self.DV, self.right = DV, S._transform_right(DV)
+            self.total1 = S._adjoint((point.left, self.right), (self.left, point.right))
+            self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
+        else:
+            signs = self.signs
+            self.DV = DU * like(signs, DU)
+            self.right = S._transform_mirrored(self.left, signs)
+            self.total1 = 2 * S._adjoint((point.left, self.right))
+            self.gram_V = quartic.mirrored(self.gram_U, signs)
         self.total2 = S._adjoint((self.left, self.right))
         self.y1, self.y2 = self.total1 * scale, self.total2 * scale
         self.data1, self.data2 = forward(self.y1), forward(self.y2)
-        self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
-        self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
-        self.products = objective.penalty.products(DU, DV)
+        self.products = objective.penalty.products(DU, self.DV, self.signs)
         self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
         self.violation = objective.penalty.along(self)
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
@@ -244,9 +268,10 @@ class Line:
         """The point at step `t`. Consumes the point the line started from."""
         p = self.point
         G, H = self.gram_U, self.gram_V
+        U = add_scaled(p.U, t, self.DU)
         return Point(
-            add_scaled(p.U, t, self.DU),
-            add_scaled(p.V, t, self.DV),
+            U,
+            add_scaled(p.V, t, self.DV) if self.signs is None else U * like(self.signs, U),
             add_scaled(p.left, t, self.left),
             add_scaled(p.right, t, self.right),
             add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2),
@@ -256,6 +281,7 @@ class Line:
             G[0] + t * G[1] + t**2 * G[2],
             H[0] + t * H[1] + t**2 * H[2],
             tuple(a + t * b for a, b in zip(p.products, self.products, strict=True)),
+            self.signs,
             quartic.value(self.loss, t),
             max(quartic.value(self.violation, t), 0.0),
         )

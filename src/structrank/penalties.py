@@ -34,11 +34,13 @@ from .structures.base import Slices
 if TYPE_CHECKING:
     from .objective import Line, Point
 
-Pair = tuple[Array, Array]
+Factors = tuple[Array, ...]  # U and V, or U alone where V goes with it
 
 
 class Penalty(ABC):
     """A price `||B (X - Q0)||^2` of a departure from the structure, Q0 its offset."""
+
+    symmetric = False  # whether the gradient at a symmetric real X is symmetric
 
     @abstractmethod
     def quadratic(self, point: Point) -> float:
@@ -60,8 +62,8 @@ class Penalty(ABC):
         """`g` plus `lam` times the signal of the rest, which is structured."""
         return g
 
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
+    def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
         R = self.remainder(point)
         return (
             totals[0] + lam * R.matmul(point.V) + mu * point.U,
@@ -72,7 +74,7 @@ class Penalty(ABC):
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""
 
-    def products(self, U: Array, V: Array) -> tuple[np.ndarray, ...]:
+    def products(self, U: Array, V: Array, signs: np.ndarray | None) -> tuple[np.ndarray, ...]:
         """Small matrices, linear in U and V, that a point keeps for the penalty."""
         return ()
 
@@ -81,6 +83,7 @@ class ProjectionPenalty(Penalty):
     """`||X - P X||^2`, the squared distance to the structured matrices: B = I - P."""
 
     def __init__(self, structure: Structure, reference: Array) -> None:
+        self.symmetric = structure.symmetric
         self.offset, self.constant = None, 0.0  # ||B Q0||^2
         if structure.offset is not None:
             # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
@@ -111,16 +114,20 @@ class ProjectionPenalty(Penalty):
         """R = X - Q0, to be applied to thin matrices."""
         return point.X if self.offset is None else Shifted(point.X, self.offset)
 
-    def add_factor_products(self, totals: Pair, point: Point, lam: float, mu: float) -> Pair:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`."""
-        ridge = mu * np.eye(point.X.rank)
-        U = add_rotated(totals[0], point.U, lam * point.gram_V + ridge)
-        V = add_rotated(totals[1], point.V, lam * point.gram_U + ridge)
+    def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        ridge = mu * np.eye(point.gram_U.shape[0])
+        sides = (point.U, point.gram_V), (point.V, point.gram_U)
+        sums = tuple(
+            add_rotated(total, F, lam * G + ridge)
+            for total, (F, G) in zip(totals, sides, strict=False)
+        )
         if self.offset is not None:
-            xp = array_namespace(U)
-            U = U - lam * xp.matmul(self.offset, point.V)
-            V = V - lam * xp.matmul(conj(self.offset).T, point.U)
-        return U, V
+            xp = array_namespace(point.U)
+            U = sums[0] - lam * xp.matmul(self.offset, point.V)
+            V = sums[1] - lam * xp.matmul(conj(self.offset).T, point.U)
+            return U, V
+        return sums
 
     def along(self, line: Line) -> np.ndarray:
         """Coefficients of the value along a line."""

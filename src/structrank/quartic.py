@@ -37,18 +37,23 @@ def gram_line(A: Array, D: Array, gram_A: np.ndarray | None = None) -> GramLine:
     return (gram(A, A) if gram_A is None else gram_A, cross + cross.conj().T, gram(D, D))
 
 
+def mirrored(line: GramLine, signs: np.ndarray) -> GramLine:
+    """The Gram matrices of `(A + t D) diag(signs)` from those of `A + t D`."""
+    table = np.outer(signs, signs)
+    return (table * line[0], table * line[1], table * line[2])
+
+
 def trace_product(left: GramLine, right: GramLine) -> np.ndarray:
     """`trace(G(t) H(t))` of two Gram matrices along a line, that is `||U(t) V(t)^H||^2`."""
-    coefficients = np.zeros(5)
-    for i, G in enumerate(left):
-        for j, H in enumerate(right):
-            coefficients[i + j] += np.sum(G * H.T).real
-    return coefficients
+    G = np.stack(left).reshape(3, -1)
+    H = np.stack([matrix.T for matrix in right]).reshape(3, -1)
+    table = (G @ H.T).real[:, ::-1]
+    return np.array([table.trace(2 - degree) for degree in range(5)])
 
 
 def traces(line: GramLine) -> np.ndarray:
     """`||A + t D||^2` from the Gram matrices along the line."""
-    return np.array([*(np.trace(G).real for G in line), 0.0, 0.0])
+    return np.array([*(G.trace().real for G in line), 0.0, 0.0])
 
 
 def value(coefficients: np.ndarray, t: float) -> float:
@@ -62,8 +67,9 @@ def minimizer(coefficients: np.ndarray) -> float:
     scale = np.max(np.abs(slope))
     if not np.isfinite(scale) or scale == 0:
         return 0.0
-    roots = np.polynomial.polynomial.polyroots(np.trim_zeros(slope / scale, "b"))
+    degree = 3 - int(np.argmax(slope[::-1] != 0))
+    roots = np.polynomial.polynomial.polyroots(slope[: degree + 1] / scale)
     real = roots.real[np.abs(roots.imag) <= 1e-6 * np.maximum(1.0, np.abs(roots.real))]
     # Compare changes, not values: near the minimum the constant would drown them.
-    change = np.concatenate([[0.0], coefficients[1:]])
-    return min((0.0, *map(float, real)), key=lambda t: value(change, t))
+    change = np.array([0.0, *coefficients[1:]])
+    return min((0.0, *real.tolist()), key=lambda t: value(change, t))

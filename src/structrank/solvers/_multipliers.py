@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from .._array import Array, epsilon, inner, like
+from .._array import Array, array_namespace, epsilon, gram, inner, is_complex, like, rotate
 from ..augmented import Augmented
 from ..certificate import dual_bound, nuclear_norm_bound
 from ..linalg import SingularPairs, random_vector
@@ -92,7 +92,8 @@ def method_of_multipliers(
     """
     reference, mu = objective.problem.backprojection, objective.mu
     prune = max(1e-7, 10 * epsilon(reference))
-    X = X.balanced(prune)
+    symmetric = objective.structure.symmetric and not is_complex(reference)
+    X = (X.symmetric_part() if symmetric else X).balanced(prune)
     upper, lower, gap, departure, effort = np.inf, 0.0, 1.0, np.inf, 1.0
     for k in count():
         objective, point = objective.tight(X)
@@ -116,8 +117,9 @@ def method_of_multipliers(
             objective = objective.advanced(point, lam, 0.3 * gap * mu)
             departure, effort = violation, 1.0
         else:
-            Z = atom(top, mu, PAIRS)
-            kept, theta = StepPlane(objective, point, Z, top).joint()
+            pairs = symmetric_pairs(gradient, top) if symmetric else top
+            Z = atom(pairs, mu, PAIRS)
+            kept, theta = StepPlane(objective, point, Z, pairs).joint()
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
         if X.rank:
             # The gap is of first order in the distance to the solution, psi of second.
@@ -135,6 +137,17 @@ def _searched(objective: Lagrangian, X: LowRank, tolerance: float, piece: int) -
         if before - after <= piece * tolerance * after:
             break
     return X
+
+
+def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:
+    """Eigenpairs of `-grad f(X)`, real and symmetric, from what its singular vectors span."""
+    xp = array_namespace(top.U)
+    Q, _ = xp.linalg.qr(xp.concat([top.U.T, top.V.T]).T)
+    values, vectors = np.linalg.eigh(-gram(Q, gradient.matmul(Q)))
+    order = np.argsort(-np.abs(values))[: top.values.size]
+    V = rotate(Q, vectors[:, order])
+    U = V * like(np.where(values[order] < 0, -1.0, 1.0), V)
+    return top._replace(U=U, values=np.abs(values[order]), V=V)
 
 
 def first_lam(problem: Problem) -> float:

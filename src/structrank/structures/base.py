@@ -79,6 +79,11 @@ class Structure(ABC):
         """The equalities between neighbouring copies as boxes, where they have that form."""
         return None
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether `Q(y)` is known to equal its transpose, and `_transform_mirrored` is there."""
+        return False
+
     def block_column(self) -> Structure:
         """The structure that one column of each block sees: itself without blocks."""
         return self
@@ -93,6 +98,10 @@ class Structure(ABC):
 
     def _transform_right(self, V: Array) -> Array:
         return V + 0.0
+
+    def _transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
+        """`_transform_right(U diag(signs))` from `_transform_left(U)`, for a real U."""
+        raise NotImplementedError
 
     def _matmul(self, signal: Array, right: Array) -> Array:
         return array_namespace(signal).matmul(signal, right)

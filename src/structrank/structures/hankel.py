@@ -16,6 +16,7 @@ from .._array import (
     fft_length,
     ifft,
     ifft_of_product,
+    like,
     sum_of_products,
 )
 from .base import Box, Differences, Structure, positive_ints
@@ -89,6 +90,11 @@ class Hankel(Structure):
             return self
         return type(self)(self.lengths, self.window, (self.block[0], 1))
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether rows and columns are as many along every axis, and samples are numbers."""
+        return self.block is None and self.window == self.columns
+
     def index(self) -> np.ndarray:
         m, n = self.block or (1, 1)
         sites = np.arange(prod(self.lengths)).reshape(self.lengths)
@@ -158,6 +164,12 @@ class Hankel(Structure):
 
     def _transform_right(self, V: Array) -> Array:
         return fft(self._fold(V, self.columns, 1), self._fft_lengths, self._axes, mirrored=True)
+
+    def _transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
+        xp = array_namespace(left)
+        mirrored = xp.conj(left)
+        mirrored *= xp.reshape(like(signs, left, real=True), (-1, *(1,) * len(self.lengths)))
+        return mirrored
 
     def _matmul(self, signal: Array, right: Array) -> Array:
         if self.block is None:

@@ -34,6 +34,11 @@ class Toeplitz(Hankel):
     _neighbours = ((slice(0, -1), slice(0, -1)), (slice(1, None), slice(1, None)))
     _spanning = ((slice(None), slice(0, 1)), (slice(0, 1), slice(1, None)))
 
+    @property
+    def symmetric(self) -> bool:
+        """Never: a transpose reverses the signal."""
+        return False
+
     def _column_indices(self) -> np.ndarray:
         reach = np.reshape(self.columns, (-1, *(1,) * len(self.columns))) - 1
         return reach - np.indices(self.columns)
