@@ -512,3 +512,17 @@ class TestSymmetric:
         twin = solve(problem, aim)
         assert widths == {1, 2}
         assert result.objective == pytest.approx(twin.objective, rel=aim)
+
+
+@pytest.mark.parametrize("shape", [(1200, 101), (101, 1200), (400, 380)])
+def test_bound_of_the_nuclear_norm_holds_for_any_guess(shape, rng):
+    """Also for one whose columns are dependent, or all there can be."""
+    structure = Hankel(sum(shape) - 1, window=shape[0])
+    y = rng.standard_normal(sum(shape) - 1)
+    norm = np.sum(np.linalg.svd(structure.to_dense(y), compute_uv=False))
+    for guess in (
+        np.ones((shape[1], 80)),
+        rng.standard_normal((shape[1], 5)),
+        np.eye(shape[1])[:, :101],
+    ):
+        assert nuclear_norm_bound(structure, y, guess) >= norm

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -623,3 +624,16 @@ def test_report_in_terminal_and_notebook():
     html = fit._repr_html_()
     assert html.startswith("<table><caption>structrank refit</caption>")
     assert "2 parameters for 20 numbers" in html
+
+
+@pytest.mark.parametrize(
+    "structure", [Hankel(20, window=10), Indexed(Hankel(20, window=10).index())], ids=str
+)
+def test_results_can_be_sent_to_other_processes(structure, rng):
+    """They can be pickled, with their standard errors still to be worked out."""
+    b = 0.9 ** np.arange(20.0) + 0.01 * rng.standard_normal(20)
+    result = gcgls(Problem(structure, b, mu=0.1, measure="lifted"), lam=1.0)
+    fit = refit(result, rank=1)
+    sent = pickle.loads(pickle.dumps(fit))
+    np.testing.assert_array_equal(sent.stderr, fit.stderr)
+    np.testing.assert_array_equal(sent.y, fit.y)

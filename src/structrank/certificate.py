@@ -92,7 +92,7 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     """Upper bound of `||Q(y)||_*`, without forming the matrix if it is large.
 
     For any orthonormal columns W it is at most `||W^H Q||_* + sqrt(n) ||Q - W W^H Q||_F`, where n
-    is what W leaves of the smaller side. W spans `Q(y) @ guess`. Small matrices are
+    is the most rank that W leaves, `min(M - r, N)`. W spans `Q(y) @ guess`. Small matrices are
     decomposed, which gives the norm itself.
 
     Parameters
@@ -129,4 +129,4 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
         offset = like(structure.offset, y)
         total += inner(offset, offset) + 2 * inner(structure._adjoint_dense(offset), y)
     rest = max(total - float(np.sum(inside**2)), 0.0) + 10 * epsilon(y) * total
-    return float(np.sum(inside) + np.sqrt(max(min(M, N) - W.shape[1], 0) * rest))
+    return float(np.sum(inside) + np.sqrt(min(M - W.shape[1], N) * rest))

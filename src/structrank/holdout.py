@@ -12,6 +12,7 @@ from .measure import Everything, Operator, Weighted
 from .problem import Problem
 
 HELD_OUT = 5  # one in about this many samples is left out
+TRIES = 10  # places to which the gaps are moved
 
 
 def parts_of(problem: Problem, folds: int, seed: int) -> list[np.ndarray]:
@@ -69,18 +70,42 @@ def clearly_better(errors: np.ndarray, than: np.ndarray) -> bool:
     return bool(np.sum(gain) > np.sqrt(gain.size) * np.std(gain))
 
 
-def left_out(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """A part of the samples, in gaps like those of the data: the missing ones, moved."""
+def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.ndarray]:
+    """Parts of the samples to be left out in turn, in gaps like those of the data.
+
+    The missing ones, moved to where about a fifth of the samples is hit; or, if there is no such
+    place, as for scattered ones or few, a random fifth, of which up to five do not overlap. Edges
+    that are seen all along are never left out: to predict them is harder than what the data ask
+    for.
+    """
     seen = to_numpy(problem.measure.weights) > 0
     structure: Any = problem.structure
     axes = tuple(range(len(structure.lengths)))
-    shift = [int(rng.integers(seen.shape[axis])) for axis in axes]
-    part = seen & np.roll(~seen, shift, axes)
-    share = np.count_nonzero(part) / np.count_nonzero(seen)
-    if share < 1 / (4 * HELD_OUT):
-        part = seen & (rng.random(seen.shape) < 1 / HELD_OUT)
-    elif share > 1 / 3:
-        part &= rng.random(seen.shape) < 1 / HELD_OUT / share
-    if not np.any(part):  # of very few samples
-        part.flat[rng.choice(np.flatnonzero(seen))] = True
-    return part
+    inside = seen & ~_whole_edges(seen, axes)
+    inside = inside if np.any(inside) else seen
+    scattered = rng.permutation(np.arange(seen.size) % HELD_OUT).reshape(seen.shape)
+    parts = []
+    for k in range(count):
+        moved = [
+            inside & np.roll(~seen, [int(rng.integers(seen.shape[axis])) for axis in axes], axes)
+            for _ in range(TRIES)
+        ]
+        shares = [np.count_nonzero(part) / np.count_nonzero(seen) for part in moved]
+        nearest = int(np.argmin(np.abs(np.array(shares) - 1 / HELD_OUT)))
+        part = moved[nearest]
+        if not 1 / (4 * HELD_OUT) <= shares[nearest] <= 1 / 3:
+            part = inside & (scattered == k % HELD_OUT)
+        if not np.any(part):  # of very few samples
+            part.flat[rng.choice(np.flatnonzero(inside))] = True
+        parts.append(part)
+    return parts
+
+
+def _whole_edges(seen: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The first and the last samples along each axis, where none of them is missing."""
+    edges = np.zeros_like(seen)
+    for axis in axes:
+        for end in (0, -1):
+            at = (slice(None),) * axis + (end,)
+            edges[at] |= np.all(seen[at])
+    return edges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -208,8 +208,8 @@ def _nothing(problem: Problem, sigma: float | None) -> Refit:
     y = structure.average(X.U, X.V)  # other than zero only if there is an offset
     misfit, samples = _misfit(problem, y), _numbers(problem)
     noise, violation = _noise(problem, misfit, samples, sigma), _violation(structure, X, y)
-    errors = np.zeros(structure.signal_shape)
-    return Refit(y, X, 0, misfit, noise, 0, samples, violation, None, problem, lambda: errors)
+    errors = partial(np.zeros, structure.signal_shape)
+    return Refit(y, X, 0, misfit, noise, 0, samples, violation, None, problem, errors)
 
 
 def _misfit(problem: Problem, y: Array) -> float:
@@ -282,8 +282,13 @@ def refit_modes(
         _violation(problem.structure, X, y),
         fit.modes(None if noise is None else part * noise),
         problem,
-        lambda: part * fit.signal_errors(),
+        partial(_modal_errors, fit, part),
     )
+
+
+def _modal_errors(fit: ModalFit, part: float) -> np.ndarray:
+    """Standard errors of the signal for unit noise, of which each sample holds some part."""
+    return part * fit.signal_errors()
 
 
 def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:
@@ -354,7 +359,7 @@ def _factored(problem: Problem, X: LowRank, rank: int, sigma: float | None) -> R
         violation,
         None,
         problem,
-        lambda: _tangent_errors(problem, basis),
+        partial(_tangent_errors, problem, basis),
     )
 
 

@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._array import Array, to_numpy
-from ..holdout import left_out, without
-from ..local_search import local_search
-from ..lowrank import LowRank
+from .._array import Array, like, to_numpy
+from ..holdout import clearly_better, left_out, without
 from ..modes import NoModes
-from ..objective import Penalized, mu_max, natural_lam
+from ..objective import mu_max, natural_lam
 from ..path import solve_at
 from ..problem import Problem, positive
 from ..refit import Refit, refit
 from ..run import ConvergenceWarning, Result, uninterrupted
-from ..selection import Selection, choose_rank, select_mu
+from ..selection import Selection, choose_rank, noise_mu, select_mu
 from ..structures.base import positive_int
+from .local import LocalFits
 
 GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
 MAX_ITER = 50
 FACTOR = 0.5  # from one mu to the next
 LEAST_MU = 1e-9  # over mu_max
+LOWEST = 0.1  # the same, for large signals
 LEAST_SHARE = 1e-4  # of the mu chosen, at which to look for a rank that is given
-RANKS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 90, 128)  # looked at without shrinkage
-RISEN = 1.2  # squared error over the least one, from where on higher ranks are worse
-LOOSE = 0.3  # price of a departure from the structure there, over that of the data
-SEARCH_STEPS = 100
-FEW_VALUES = 200_000  # of a signal, for which several parts are left out in turn
-ENOUGH, MOST_PARTS = 150, 3  # samples left out in all, in at most so many parts
-SMALLEST_GAIN = 0.05  # in the squared error, for which to go on to a smaller mu
-CLEARLY = 0.9  # better, in the squared error
+SHORT, PARTS = 4096, 5  # values of a signal of which several parts are left out in turn
+SMALLEST_GAIN = 0.025  # in the error, for which to go on to a smaller mu
+CLEARLY = 0.95  # of the error: better than the fit of the modes
+
+Residuals = dict[Any, np.ndarray]  # of each `Setting` of a local fit, and of "convex"
 
 
 class Estimates:
-    """The convex solution and the refit of one problem, and how well they predict.
+    """The convex solution, the refit and the local fits of one problem, and how they predict.
 
     Parameters
     ----------
@@ -59,11 +57,11 @@ class Estimates:
         self.problem = problem
         self.rank = None if rank is None else positive_int(rank, "rank")
         self.sigma = None if sigma is None else positive(sigma, "sigma")
-        self.undamped, self.rng, self.seed = undamped, np.random.default_rng(seed), seed
+        self.undamped, self.seed = undamped, seed
         self.lam, self.top = natural_lam(problem), mu_max(problem)
         self.selection: Selection | None = None
         self.fit: Refit | None = None
-        self.fixed: tuple[int, Array] = (0, problem.backprojection)
+        self.average: tuple[int, Array] = (0, problem.backprojection)
         self.prediction_error = np.inf
         seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
         # A rank that explains nothing.
@@ -86,70 +84,72 @@ class Estimates:
             self.fit = self._refit(self.result, rank)
 
     def solve_by_prediction(self, mu: float | None, *, progress: bool) -> str:
-        """The convex solution, or one of fixed rank from there, whichever predicts better.
+        """The average of the local fits that predict best; for signals too large for modes.
 
-        With the mu, or the rank, that predicts samples left out best. Returns which.
+        The convex solution comes along, for the mu that noise of the size of the errors calls
+        for, within a tenth and a half of `mu_max`. If mu is given, it competes. Returns which
+        estimate predicts best.
         """
-        several = int(np.prod(self.problem.b.shape)) <= FEW_VALUES
-        parts = [left_out(self.problem, self.rng) for _ in range(MOST_PARTS if several else 1)]
-        training = [without(self.problem, part) for part in parts]
+        parts, training = self._left_out()
         with tqdm(desc="predict samples left out", disable=not progress) as bar:
-            best = FACTOR * self.top if mu is None else positive(mu, "mu")
-            results = [self._solve(problem, best, None, ROUGH) for problem in training]
-            error = self._error(parts, [result.y for result in results])
-            if mu is None:
-                best, error = self._lowered(best, error, parts, training, results, ROUGH, bar)
-                results = [self._solve(problem, best, None, ROUGH) for problem in training]
-            self.result = self._solve(self.problem, best, results[0], ROUGH)
-            least = min(result.rank for result in [self.result, *results])
-            found: dict[int, float] = {}
-            for rank in [r for r in RANKS if r <= least]:
-                signals = [unshrunk(p, r.X, rank) for p, r in zip(training, results, strict=True)]
-                found[rank] = self._error(parts, signals)
-                bar.update()
-                if found[rank] > RISEN * min(found.values()):
-                    break
-        rank = min(found, key=lambda r: found[r], default=0)
-        if not rank or found[rank] > error:
-            self.prediction_error = float(np.sqrt(error))
-            return "convex"
-        self.prediction_error = float(np.sqrt(found[rank]))
-        self.fixed = rank, unshrunk(self.problem, self.result.X, rank)
-        return "fixed rank"
+            local = LocalFits(self.problem, parts, bar)
+        residuals: Residuals = {**local.residuals}
+        if mu is not None:
+            results = [self._solve(p, positive(mu, "mu"), None, ROUGH) for p in training]
+            residuals["convex"] = self._residual(parts, results)
+        close = _about_best(residuals)
+        level = _size(np.mean([residuals[name] for name in close], axis=0))
+        if mu is None:
+            needed = noise_mu(self.problem, level, seed=self.seed) if level else 0.0
+            mu = max(min(needed, FACTOR * self.top), LOWEST * self.top)
+        self.result = self._solve(self.problem, mu, None, ROUGH)
+        return self._averaged(local, residuals, close)
 
-    def better(self, kind: str) -> str:
+    def better(self, kind: str, *, progress: bool) -> str:
         """Which estimate predicts samples that are left out better, unless the kind is given.
 
-        On the way the convex solution gets the mu that predicts best.
+        The fit of the modes, unless another one is clearly better. On the way the convex solution
+        gets the mu that predicts best.
         """
         if kind == "refit":
             return kind
-        parts = [left_out(self.problem, self.rng)]
-        count = int(np.count_nonzero(parts[0]))
-        for _ in range(min(ENOUGH // count, MOST_PARTS - 1)):
-            parts.append(left_out(self.problem, self.rng))
-        training = [without(self.problem, part) for part in parts]
+        parts, training = self._left_out()
         mu = self.result.problem.mu
         results = [self._solve(problem, mu, self.result) for problem in training]
-        convex = self._error(parts, [result.y for result in results])
-        refitted = np.inf
-        if kind == "auto":
-            refitted = self._error(parts, [self._refit_or_nothing(result) for result in results])
-            if refitted <= CLEARLY * convex:
-                return "refit"
-        if self.selection is not None:  # else mu is given
-            mu, convex = self._lowered(mu, convex, parts, training, results, GAP, None)
-        if refitted <= convex:
+        convex = self._residual(parts, results)
+        if kind == "convex":
+            self.prediction_error = _size(self._lowered(convex, parts, results))
+            return kind
+        fits = [self._refit_or_convex(result) for result in results]
+        refitted = self._residual(parts, fits)
+        with tqdm(desc="predict samples left out", disable=not progress) as bar:
+            local = LocalFits(self.problem, parts, bar)
+        residuals: Residuals = {**local.residuals, "convex": convex}
+        close = _about_best(residuals)
+        errors = np.abs(np.mean([residuals[name] for name in close], axis=0))
+        past = np.abs(refitted)
+        if not clearly_better(errors, past) or np.mean(errors) > CLEARLY * np.mean(past):
             return "refit"
-        self.prediction_error = float(np.sqrt(convex))
-        if mu < self.result.problem.mu:
-            self.result = self._solve(self.problem, mu, self.result)
-        return "convex"
+        if "convex" in close:
+            residuals["convex"] = self._lowered(convex, parts, results)
+            close = _about_best(residuals)
+        return self._averaged(local, residuals, close)
+
+    def _averaged(self, local: LocalFits, residuals: Residuals, close: list[Any]) -> str:
+        """The average of some estimates, and what to call it."""
+        self.prediction_error = _size(np.mean([residuals[name] for name in close], axis=0))
+        if close == ["convex"]:
+            return "convex"
+        fits = [local.fit(name) for name in close if name != "convex"]
+        signals = [fit.y for fit in fits] + [to_numpy(self.result.y)] * ("convex" in close)
+        y = like(np.mean(signals, axis=0), self.problem.backprojection)
+        self.average = max(fit.rank for fit in fits), y
+        return "average"
 
     def estimate(self, kind: str) -> tuple[Array, Array]:
         """The signal and its standard errors."""
-        if kind == "fixed rank":
-            return self.fixed[1], 0 * abs(self.fixed[1]) + self.prediction_error
+        if kind == "average":
+            return self.average[1], 0 * abs(self.average[1]) + self.prediction_error
         if kind == "convex" or self.fit is None:
             return self.result.y, 0 * abs(self.result.y) + self.prediction_error
         if self.fit.rank == 0:  # no signal was told apart from the noise, which may hide one
@@ -161,31 +161,42 @@ class Estimates:
         """The rank of an estimate."""
         if kind == "refit" and self.fit is not None:
             return self.fit.rank
-        return self.fixed[0] if kind == "fixed rank" else self.result.rank
+        return self.average[0] if kind == "average" else self.result.rank
+
+    def _left_out(self) -> tuple[list[np.ndarray], list[Problem]]:
+        """Parts of the samples, and the problems without them."""
+        several = int(np.prod(self.problem.b.shape)) <= SHORT
+        rng = np.random.default_rng(self.seed)
+        parts = left_out(self.problem, rng, PARTS if several else 1)
+        return parts, [without(self.problem, part) for part in parts]
+
+    def _residual(self, parts: list[np.ndarray], found: Sequence[Result | Refit]) -> np.ndarray:
+        """What is predicted for the samples left out, less what they are."""
+        return np.concatenate(
+            [to_numpy(f.y - self.problem.b)[part] for part, f in zip(parts, found, strict=True)]
+        )
 
     def _lowered(
-        self,
-        mu: float,
-        error: float,
-        parts: list[np.ndarray],
-        training: list[Problem],
-        results: list[Result],
-        gap: float,
-        bar: tqdm | None,
-    ) -> tuple[float, float]:
-        """A smaller mu, as long as predictions get better by it; and their error."""
-        while results[0].rank < self.too_high and mu > LEAST_MU * self.top:
-            results = [
-                self._solve(problem, FACTOR * mu, result, gap)
-                for problem, result in zip(training, results, strict=True)
-            ]
-            lower = self._error(parts, [result.y for result in results])
-            if bar is not None:
-                bar.update()
-            if lower > (1 - SMALLEST_GAIN) * error:
+        self, residual: np.ndarray, parts: list[np.ndarray], results: list[Result]
+    ) -> np.ndarray:
+        """Solve with a smaller mu, as long as predictions get better by it; what is left of them.
+
+        Not if mu is given.
+        """
+        mu = self.result.problem.mu
+        while (
+            self.selection is not None
+            and results[0].rank < self.too_high
+            and mu > LEAST_MU * self.top
+        ):
+            results = [self._solve(r.problem, FACTOR * mu, r) for r in results]
+            lower = self._residual(parts, results)
+            if np.mean(np.abs(lower)) > (1 - SMALLEST_GAIN) * np.mean(np.abs(residual)):
                 break
-            mu, error = FACTOR * mu, lower
-        return mu, error
+            mu, residual = FACTOR * mu, lower
+        if mu < self.result.problem.mu:
+            self.result = self._solve(self.problem, mu, self.result)
+        return residual
 
     def _solve(self, problem: Problem, mu: float, start: Result | None, gap: float = GAP) -> Result:
         return _solution(problem, mu, start, self.lam, gap)
@@ -193,21 +204,27 @@ class Estimates:
     def _refit(self, result: Result, rank: int) -> Refit:
         return refit(result, rank, sigma=self.sigma, undamped=self.undamped)
 
-    def _refit_or_nothing(self, result: Result) -> Array:
+    def _refit_or_convex(self, result: Result) -> Refit | Result:
         """The refit of the rank chosen, as far as there is one."""
         rank = min(0 if self.fit is None else self.fit.rank, result.rank)
         try:
-            return self._refit(result, rank).y if rank else 0 * result.y
+            return self._refit(result, rank) if rank else result
         except NoModes:
-            return 0 * result.y
+            return result
 
-    def _error(self, parts: list[np.ndarray], signals: list[Array]) -> float:
-        """Mean square of the errors over parts of the samples, each with a signal of its own."""
-        errors = [
-            np.abs(to_numpy(y - self.problem.b))[part] ** 2
-            for part, y in zip(parts, signals, strict=True)
-        ]
-        return float(np.mean(np.concatenate(errors)))
+
+def _about_best(residuals: Residuals) -> list[Any]:
+    """The estimates that predict no worse than the best one, but for chance.
+
+    By their absolute errors, as a few large samples would decide about squares.
+    """
+    errors = {name: np.abs(residual) for name, residual in residuals.items()}
+    best = min(errors.values(), key=np.mean)
+    return [name for name, error in errors.items() if not clearly_better(best, error)]
+
+
+def _size(residual: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.abs(residual) ** 2)))
 
 
 def of_rank(result: Result, rank: int) -> Result:
@@ -233,16 +250,3 @@ def _solution(problem: Problem, mu: float, start: Result | None, lam: float, gap
         warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
         result = solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
     return uninterrupted(result)
-
-
-def unshrunk(problem: Problem, X: LowRank, rank: int) -> Array:
-    """The signal of a matrix of fixed rank near the structure, without the nuclear norm.
-
-    Local search on (reform2) with next to no mu, from the leading part of a convex solution.
-    """
-    X = X.balanced(0.0)
-    objective = Penalized(
-        replace(problem, mu=LEAST_MU * mu_max(problem)), LOOSE * natural_lam(problem)
-    )
-    leading = LowRank(X.U[:, :rank], X.V[:, :rank])
-    return local_search(objective, leading, max_steps=SEARCH_STEPS, tolerance=1e-4).y

@@ -20,9 +20,11 @@ from ..selection import Selection
 from ..structures import Hankel
 from .containers import unwrap
 from .estimates import Estimates
+from .local import largest_window
 from .outliers import find_outliers
 
 MOST_ROWS, LOCAL = 3000, 8  # of a matrix with windows of half each axis; windows beyond that
+LOCAL_ROWS = 300  # of the matrix then
 MOST_UNLIKE = 10.0  # ratio of the sizes of channels beyond which they are scaled
 FEWEST, SHORTEST = 4, 3  # samples of which anything can be said, in all and along an axis
 
@@ -44,10 +46,11 @@ class Recovery(Report):
     sigma : float or None
         Standard deviation of the noise in the samples; None unless modes were fitted, or if it
         differs between channels of very different size.
-    kind : {"refit", "convex", "fixed rank"}
+    kind : {"refit", "convex", "average"}
         Which estimate predicted samples that were left out better: the fit of a few modes, the
-        convex solution, or a matrix of fixed rank near it. The standard error of the latter
-        two is that of these predictions.
+        convex solution, or the average of local fits (`structrank.logdet`), and of the convex
+        solution where it predicts as well. The standard error of the latter two is that of these
+        predictions, and the rank of an average that of the covariance of its windows.
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
     result : Result
@@ -89,7 +92,8 @@ class Recovery(Report):
     def _rows(self) -> list[tuple[str, str]]:
         shape = " x ".join(map(str, np.shape(self.signal)))
         seen = int(np.count_nonzero(self.result.problem.measure.weights))
-        how = {"refit": "fit of the modes", "convex": "convex solution"}.get(self.kind, self.kind)
+        names = {"refit": "fit of the modes", "convex": "convex solution"}
+        how = names.get(self.kind, "average of local fits")
         return [
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
@@ -119,9 +123,13 @@ def recover(
 
     The signal is taken to be a sum of a few (damped) sinusoids, exponentials and slow trends:
     its Hankel matrix has low rank. mu, the rank and the noise level come from the data
-    (`select_mu`). Then the fit of the modes (`refit`) and the convex solution have to
-    predict samples that were left out, in gaps like those of the data, and the better one is
-    returned.
+    (`select_mu`). Then the fit of the modes (`refit`), the convex solution and local fits have to
+    predict samples that were left out, in gaps like those of the data. The fit of the modes is
+    returned unless others are clearly better, and else the average of those that are about the
+    best. Local fits (`structrank.logdet.fit_windows`) ask for few patterns in short windows of the
+    signal rather than for few modes in all of it, with windows and noise levels of several sizes:
+    they are at home where swings come and go, as in sunspots, seismic traces, pictures
+    and k-space.
 
     Parameters
     ----------
@@ -130,8 +138,9 @@ def recover(
     window : int or tuple of int, optional
         Rows of the Hankel matrix along each axis. Default: half of each axis, which is best for a
         few modes. Signals with several axes whose matrix would then have more than 3000 rows,
-        such as pictures, are rarely made of a few modes: theirs is 8 along each axis, and mu, or
-        a fixed rank, is the one that predicts left-out samples best.
+        such as pictures, are rarely made of a few modes: only local fits compete for them, and the
+        window is 8 along each axis, or less if it would hold more than 300 values in all channels.
+        Local fits choose windows of their own.
     channels : int, optional
         The axis that holds channels, which share their modes. The columns of a DataFrame are
         channels.
@@ -176,18 +185,19 @@ def recover(
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else _axis(channels, given.values.ndim)
     sizes = channel_sizes(given.values, axis) if sigma is mu is None else 1.0
-    problem = hankel_problem(given.values / sizes, window, axis)
+    values = to_numpy(given.values) / sizes if np.ndim(sizes) else given.values
+    problem = hankel_problem(values, window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     if robust:
         outliers = find_outliers(problem, seed=seed)
         problem = without(problem, outliers)
     found = Estimates(problem, rank=rank, sigma=sigma, undamped=undamped, seed=seed)
-    local = window is None and is_large(_lengths(given.values.shape, axis))
-    if kind == "auto" and local and rank is None:
+    large = window is None and is_large(_lengths(given.values.shape, axis))
+    if kind == "auto" and large and rank is None:
         kind = found.solve_by_prediction(mu, progress=progress)
     else:
         found.solve_and_refit(mu, progress=progress)
-        kind = found.better(kind)
+        kind = found.better(kind, progress=progress)
     if not found.result.status.converged:
         warnings.warn(f"recover: {found.result.message}", ConvergenceWarning, 2)
     signal, stderr = found.estimate(kind)
@@ -221,7 +231,7 @@ def hankel_problem(
     values : array
         NaN where missing.
     window : int or tuple of int, optional
-        Default: half of each axis, or 8 of each if the signal `is_large`.
+        Default: half of each axis, or about 8 of each if the signal `is_large`.
     channels : int, optional
         The axis that holds channels.
 
@@ -265,7 +275,9 @@ def hankel_problem(
             )
     if window is None:
         half = tuple((length + 1) // 2 for length in lengths)
-        window = tuple(min(LOCAL, w) for w in half) if is_large(lengths) else half
+        count = 1 if channels is None else host.shape[-2]
+        local = largest_window(lengths, count, LOCAL, LOCAL_ROWS)
+        window = local if local and is_large(lengths) else half
     block = None if channels is None else (host.shape[-2], 1)
     structure = Hankel(lengths, window, block)
     return Problem(structure, values, 1.0, Weighted("lifted", seen))
