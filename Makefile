@@ -45,4 +45,4 @@ benchmarks: .venv/ready-test
 
 clean:
 	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences docs/sg_execution_times.rst
+	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences

@@ -104,6 +104,10 @@ class Literal:
         U, V = G @ point.V + self.mu * point.U, G.T @ point.U + self.mu * point.V
         return np.asfortranarray(U), np.asfortranarray(V)
 
+    def factor_curvature(self, point: LiteralPoint) -> tuple[np.ndarray, np.ndarray]:
+        ridge = self.mu * np.eye(len(point.gram_U))
+        return self.lam * point.gram_V + ridge, self.lam * point.gram_U + ridge
+
     def line(self, point: LiteralPoint, DU: np.ndarray, DV: np.ndarray) -> LiteralLine:
         return LiteralLine(self, point, DU, DV)
 

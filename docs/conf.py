@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "parallel": True,
     "show_signature": False,
-    "plot_gallery": "True",
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -13,6 +13,7 @@ from conic import _terms, modes_problem, relax_optimum
 from structrank import (
     ConvergenceWarning,
     Hankel,
+    Indexed,
     LowRank,
     Mask,
     Operator,
@@ -526,3 +527,27 @@ def test_bound_of_the_nuclear_norm_holds_for_any_guess(shape, rng):
         np.eye(shape[1])[:, :101],
     ):
         assert nuclear_norm_bound(structure, y, guess) >= norm
+
+
+def test_square_structure_with_an_offset(rng):
+    """Symmetric but for its offset: the same as by the index map."""
+    b, offset = rng.standard_normal(9), rng.standard_normal((5, 5))
+    hankel = Hankel(9, window=5)
+    hankel.offset = offset
+    one = solve(Problem(hankel, b, mu=0.3), gap=1e-7)
+    other = solve(Problem(Indexed(Hankel(9, window=5).index(), offset), b, mu=0.3), gap=1e-7)
+    assert one.objective == pytest.approx(other.objective, rel=1e-6)
+
+
+def test_equal_singular_values_in_single_precision():
+    """Lanczos' method ends after one step, with a bound far too large."""
+    impulse = (np.arange(17) == 8).astype(np.float32)
+    assert solve(Problem(Hankel(17, window=9), impulse, mu=0.1), gap=5e-3).status is Status.GAP
+
+
+def test_zero_data_from_any_start(rng):
+    problem = Problem(Hankel((5, 5), window=(3, 3)), np.zeros((5, 5)), 0.05, Weighted("lifted"))
+    start = LowRank(rng.standard_normal((9, 2)), rng.standard_normal((9, 2)))
+    result = solve(problem, start=start)
+    assert result.status is Status.GAP
+    assert result.objective == 0.0

@@ -141,13 +141,17 @@ class ModalFit:
         return np.vstack([R, np.zeros((missing, R.shape[1]))]) if missing > 0 else R
 
     def _misfit(self, model: ModalModel) -> float:
-        signal = model.signal()
+        """The misfit of a model; infinite if it grows beyond all numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            misfit = float(np.linalg.norm(self._residual(model.signal())) ** 2)
+        return misfit if np.isfinite(misfit) else np.inf
+
+    def _residual(self, signal: np.ndarray) -> np.ndarray:
         if self.weights is None:
-            return float(np.linalg.norm(self._measured(signal) - self.values.reshape(-1)) ** 2)
+            return self._measured(signal) - self.values.reshape(-1)
         weights = self.weights.reshape(self._grid)
         at = weights > 0
-        residual = weights[at] * (signal - self.values.reshape(self._grid))[at]
-        return float(np.linalg.norm(residual) ** 2)
+        return weights[at] * (signal - self.values.reshape(self._grid))[at]
 
     # -- what follows from it -------------------------------------------------------------
 

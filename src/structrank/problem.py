@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._array import Array, array_namespace, as_array, is_complex, is_floating, to_numpy
+from ._array import Array, array_namespace, as_array, inner, is_complex, is_floating, to_numpy
 from .lowrank import LowRank
 from .measure import Everything, Weighted, as_measure
 from .structures import Structure
@@ -122,7 +122,10 @@ def positive(value: Any, name: str) -> float:
 
 
 def checked_start(start: LowRank | None, problem: Problem) -> LowRank:
-    """`start` in the data type of the problem, by default zero, or an error if it does not fit."""
+    """`start` in the data type of the problem, by default zero, or an error if it does not fit.
+
+    Where all data are zero, so is the solution, and the start: a relative gap closes there alone.
+    """
     shape, reference = problem.structure.shape, problem.backprojection
     if start is None:
         return LowRank.zeros(shape, reference)
@@ -139,5 +142,7 @@ def checked_start(start: LowRank | None, problem: Problem) -> LowRank:
         raise TypeError("start is complex, but the signal is real")
     if not all(np.all(np.isfinite(to_numpy(F))) for F in (start.U, start.V)):
         raise ValueError("start holds NaN or inf, but finite factors are expected")
+    if problem.structure.offset is None and inner(problem.data, problem.data) == 0:
+        return LowRank.zeros(shape, reference)
     xp = array_namespace(start.U, reference)
     return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))

@@ -11,6 +11,7 @@ from ._array import Array, gram, inner
 
 GramLine = tuple[np.ndarray, np.ndarray, np.ndarray]
 Triple = tuple[Array, Array, Array]
+NEGLIGIBLE = 1e-200  # a leading coefficient over the largest: roots it brings in are out of reach
 
 
 def square(x0: Array, x1: Array, x2: Array) -> np.ndarray:
@@ -62,13 +63,22 @@ def value(coefficients: np.ndarray, t: float) -> float:
 
 
 def minimizer(coefficients: np.ndarray) -> float:
-    """Where the polynomial is least; zero if it is nowhere below its value there."""
+    """Where the polynomial is least; zero if it is nowhere below its value there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.quartic import minimizer
+    >>> [round(minimizer(np.array([0, -1, 0.5, 0, lead])), 6) for lead in (2.0, 1e-320)]
+    [0.410245, 1.0]
+    """
     slope = coefficients[1:] * np.arange(1, 5)
     scale = np.max(np.abs(slope))
     if not np.isfinite(scale) or scale == 0:
         return 0.0
-    degree = 3 - int(np.argmax(slope[::-1] != 0))
-    roots = np.polynomial.polynomial.polyroots(slope[: degree + 1] / scale)
+    slope = slope / scale
+    degree = int(np.flatnonzero(np.abs(slope) > NEGLIGIBLE)[-1])
+    roots = np.polynomial.polynomial.polyroots(slope[: degree + 1])
     real = roots.real[np.abs(roots.imag) <= 1e-6 * np.maximum(1.0, np.abs(roots.real))]
     # Compare changes, not values: near the minimum the constant would drown them.
     change = np.array([0.0, *coefficients[1:]])

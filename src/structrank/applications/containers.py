@@ -18,6 +18,7 @@ from .._array import (
     is_floating,
     is_numpy_array,
     real_dtype,
+    to_numpy,
     with_precision,
 )
 
@@ -38,8 +39,8 @@ class Unwrapped:
         Floating point, NaN where missing; in the precision given, or in double where powers of the
         values would leave the range of single precision.
     wrap : callable
-        Puts an array of the shape of the values into a container like the original, of its library,
-        device and precision.
+        Puts an array of the shape of the values into a container like the original, of its library
+        and device, in single precision where that was given and else in double.
     follow : callable
         The same for values that follow after the last along the first axis.
     channels : int or None
@@ -108,7 +109,7 @@ def _in_range(values: Array) -> Array:
     with np.errstate(over="ignore"):
         sizes = xp.abs(values)
     sizes = xp.where(xp.isfinite(values), sizes, xp.zeros_like(sizes))
-    largest = float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
+    largest = float(to_numpy(xp.max(sizes))) if math.prod(sizes.shape) else 0.0
     most = MOST["single" if _is_single(values) else "double"]
     if largest == 0 or 1 / most <= largest <= most:
         return values

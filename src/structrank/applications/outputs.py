@@ -37,13 +37,14 @@ def realize_outputs(
     outputs : array, pandas Series or DataFrame, or xarray DataArray, shape (T, n) or (T,)
         One row a time, real or complex, NaN where missing; thousands of rows are needed.
     order : int, optional
-        Number of states, if known. Default: the rank found, or the largest order below with a
-        stable system.
+        Number of states, if known: at most 10 an output, fewer for less than 11 lags. Default:
+        the rank found, or the largest order below with a stable system.
     lags : int
         Lags of the covariances that are used, at least 2 and less than T. Take as many as the
         system remembers.
     mu : float, optional
-        Price of the nuclear norm, for outputs of variance one, if not to be chosen.
+        Price of the nuclear norm, for outputs of variance one, if not to be chosen. With an order
+        it is where to start: it is halved until so many states stand out.
 
     Returns
     -------
@@ -101,6 +102,7 @@ def _standardised(z: Array) -> tuple[Array, np.ndarray]:
 def _realized(z: Array, order: int | None, lags: int, mu: float | None) -> StateSpaceModel:
     """The system of standardised outputs; without an order, of the largest that is stable."""
     rows = min(ROWS, lags)
+    _check_order(order, rows, lags, z.shape[1])
     covariances = to_numpy(empirical_covariances(z, lags))  # little is left of a long record
     mu = sampling_noise_mu(z, rows, lags) if mu is None else mu
     for _ in range(HALVINGS):
@@ -111,9 +113,10 @@ def _realized(z: Array, order: int | None, lags: int, mu: float | None) -> State
             break
         mu /= 2
     if not found:
+        smaller = "a smaller mu" if order is not None else "an order or a smaller mu"
         raise ValueError(
             "nothing stands out of the sampling noise of these outputs: take more samples, or "
-            "pass an order or a smaller mu"
+            f"pass {smaller}"
         )
     recovered = np.concatenate([covariances[:1], result.y])
     for tried in range(found, 0, -1) if order is None else [order]:
@@ -122,6 +125,17 @@ def _realized(z: Array, order: int | None, lags: int, mu: float | None) -> State
         except ValueError as error:
             refused = error
     raise refused
+
+
+def _check_order(order: int | None, rows: int, lags: int, n: int) -> None:
+    """An error, before any work, if the matrix of the covariances cannot have this rank."""
+    most = n * min(rows, (rows + lags - 1) // 2)  # of the matrix here, and in `realize`
+    if order is not None and order > most:
+        longer = " or take more lags" if lags <= ROWS else ""
+        raise ValueError(
+            f"order is {order}, but {lags} lags of {n} outputs determine at most {most}: lower the "
+            f"order{longer}"
+        )
 
 
 def _in_units(model: StateSpaceModel, sizes: np.ndarray) -> StateSpaceModel:

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from .._new_file import check_new_file, new_file
+from ..applications.outputs import LAGS
 from ..files import read
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
@@ -28,7 +29,7 @@ matrices_option = click.option(
 @click.option(
     "--lags",
     type=click.IntRange(min=2),
-    default=20,
+    default=LAGS,
     show_default=True,
     help="Lags of the covariances that are used.",
 )

@@ -8,9 +8,19 @@ from itertools import count
 
 import numpy as np
 
-from .._array import Array, array_namespace, epsilon, gram, inner, is_complex, like, rotate
+from .._array import (
+    Array,
+    array_namespace,
+    epsilon,
+    gram,
+    inner,
+    is_complex,
+    like,
+    rotate,
+    to_numpy,
+)
 from ..augmented import Augmented
-from ..certificate import dual_bound, nuclear_norm_bound
+from ..certificate import SMALL, dual_bound, nuclear_norm_bound
 from ..linalg import SingularPairs, random_vector
 from ..local_search import local_search
 from ..lowrank import LowRank
@@ -24,6 +34,7 @@ SEEDS = 2**31  # of the starts for these bounds, from here on: nothing else may 
 STIFFNESS = 10.0  # of the first lam: over the curvature of the misfit as X sees it
 PAIRS = 24  # singular pairs a step, at most
 SEARCH_STEPS = 200  # steps of a local search, at most
+NEGLIGIBLE = 1e-7  # singular values below this share of the largest are dropped
 
 
 class Lagrangian(Augmented):
@@ -91,9 +102,8 @@ def method_of_multipliers(
         After so many steps of a local search the augmented Lagrangian is made `tight` again.
     """
     reference, mu = objective.problem.backprojection, objective.mu
-    prune = max(1e-7, 10 * epsilon(reference))
     symmetric = objective.structure.symmetric and not is_complex(reference)
-    X = (X.symmetric_part() if symmetric else X).balanced(prune)
+    X = (X.symmetric_part() if symmetric else X).balanced(max(NEGLIGIBLE, 10 * epsilon(reference)))
     upper, lower, gap, departure, effort = np.inf, 0.0, 1.0, np.inf, 1.0
     for k in count():
         objective, point = objective.tight(X)
@@ -112,7 +122,7 @@ def method_of_multipliers(
         yield state
 
         if solved:
-            slow = violation >= departure / 4
+            slow = violation > departure / 4
             lam = objective.growth * objective.lam if slow else objective.lam
             objective = objective.advanced(point, lam, 0.3 * gap * mu)
             departure, effort = violation, 1.0
@@ -123,8 +133,12 @@ def method_of_multipliers(
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
         if X.rank:
             # The gap is of first order in the distance to the solution, psi of second.
-            tolerance = min(gap, 0.1) ** 2 / (1e4 * effort)
-            X = _searched(objective, X, tolerance, piece).balanced(prune)
+            tolerance = max(min(gap, 0.1) ** 2 / (1e4 * effort), epsilon(reference) / 10)
+            X = _searched(objective, X, tolerance, piece)
+            # What is dropped moves the gradient by lam times its size.
+            size = objective.lam * np.sqrt(X.norm_squared())
+            share = min(NEGLIGIBLE, 0.1 * gap * mu / size) if size > 0 else NEGLIGIBLE
+            X = X.balanced(max(share, 10 * epsilon(reference)))
 
 
 def _searched(objective: Lagrangian, X: LowRank, tolerance: float, piece: int) -> LowRank:
@@ -156,9 +170,18 @@ def first_lam(problem: Problem) -> float:
 
 
 def proven_top(gradient: Gradient, reference: Array, seed: int, tolerance: float) -> SingularPairs:
-    """Top singular pairs from a fresh random start, with a proven upper bound."""
-    start = random_vector(gradient.structure.shape[1], reference, seed=SEEDS + seed)
-    return gradient.top(PAIRS, start, tolerance=tolerance, max_steps=300, failure=FAILURE)
+    """Top singular pairs from a fresh random start, with a proven upper bound.
+
+    Equal singular values end Lanczos' method before its bound is tight: then small matrices are
+    formed.
+    """
+    M, N = gradient.structure.shape
+    start = random_vector(N, reference, seed=SEEDS + seed)
+    top = gradient.top(PAIRS, start, tolerance=tolerance, max_steps=300, failure=FAILURE)
+    if top.upper > (1 + tolerance) * top.values[0] and M * N <= SMALL:
+        norm = float(np.linalg.norm(to_numpy(gradient.matmul(like(np.eye(N), reference))), 2))
+        top = top._replace(upper=min(top.upper, norm * (1 + 100 * epsilon(reference))))
+    return top
 
 
 def lower_bound(

@@ -93,7 +93,7 @@ class Hankel(Structure):
     @property
     def symmetric(self) -> bool:
         """Whether rows and columns are as many along every axis, and samples are numbers."""
-        return self.block is None and self.window == self.columns
+        return self.block is None and self.window == self.columns and self.offset is None
 
     def index(self) -> np.ndarray:
         m, n = self.block or (1, 1)
