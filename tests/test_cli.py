@@ -17,6 +17,7 @@ from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
 from structrank.applications import random_system
+from structrank.applications.outputs import LAGS
 from structrank.cli import main
 from structrank.files import read
 
@@ -71,7 +72,8 @@ SAYS = {
     "frequencies": r"^amplitude,amplitude_stderr,phase,phase_stderr,frequency,frequency_stderr,",
     "realize": r"^order     2\npoles     0\.\d+\+0\.\d+j, 0\.\d+-0\.\d+j\n$",
     "identify": r"^order     1\npoles     0\.8\n$",
-    "info": r"^signal +60 of float64, 54 values seen\nmatrix +30 x 31, never formed \(7\.44 kB\)\n",
+    "info": r'^signal +60 of float64, 54 values seen\nindex +column "day"\n'
+    r"matrix +30 x 31, never formed \(7\.44 kB\)\n",
 }
 
 
@@ -237,13 +239,36 @@ class TestFiles:
         assert rows[1][0] == first
 
     def test_a_first_column_of_times_is_no_channel(self, tmp_path, monkeypatch):
-        text_file(tmp_path / "s.csv", "x,wind", 0.5 * T, SERIES)
+        text_file(tmp_path / "s.csv", "time,wind", 0.5 * T, SERIES)
         done = call(tmp_path, ["recover", "s.csv", "--out", "o.csv", *QUICK], monkeypatch)
         assert "signal        60, 54 values seen" in done.stdout
+        assert '\n  index         column "time"\nwritten to' in done.stdout
         assert list(read(tmp_path / "o.csv").index[:3]) == ["0.0", "0.5", "1.0"]
         text_file(tmp_path / "i.csv", "time,wind", np.delete(T, 7), np.delete(SERIES, 7))
         done = call(tmp_path, ["recover", "i.csv"], monkeypatch)
-        fails(done, r"irregular \(around 8.*in a file add a row with an empty cell")
+        fails(
+            done,
+            r'column "time": the index is irregular \(around 8.*in a file add a row with an empty '
+            "cell.*; --index none reads it as data",
+        )
+        done = call(tmp_path, ["recover", "i.csv", "--index", "none", *QUICK], monkeypatch)
+        assert "signal        59 x 2" in done.stdout
+        assert "index" not in done.stdout
+
+    def test_a_ramp_is_a_channel(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "x,y", 0.5 * T, SERIES)
+        done = call(tmp_path, ["info", "s.csv"], monkeypatch)
+        assert "signal       60 x 2 of" in done.stdout
+        assert "index" not in done.stdout
+
+    @pytest.mark.parametrize(
+        ("head", "option", "says"),
+        [("", [], "column 1"), (",wind", [], "column 1"), ("", ["--index", "1"], "column 1")],
+    )
+    def test_an_index_without_a_name(self, tmp_path, monkeypatch, head, option, says):
+        text_file(tmp_path / "s.csv", head, DAYS, SERIES)
+        done = call(tmp_path, ["info", "s.csv", *option], monkeypatch)
+        assert f"\nindex        {says}\n" in done.stdout
 
     def test_forecast_without_an_index_counts_steps(self, folder, monkeypatch):
         done = call(folder, ["forecast", "series.npy", "--steps", "2"], monkeypatch)
@@ -254,7 +279,7 @@ class TestFiles:
         arguments = ["frequencies", "series.csv", "--out", out, "--plot", plot]
         done = call(folder, arguments, monkeypatch)
         assert done.exit_code == 0
-        assert done.stdout == f"written to {out}\nwritten to {plot}\n"
+        assert done.stdout == (f'index         column "day"\nwritten to {out}\nwritten to {plot}\n')
         table = read(out)
         columns = dict(zip(table.names, table.values.T, strict=True))
         found = abs(abs(columns["frequency"][1]) - 0.4 / (2 * np.pi))
@@ -279,6 +304,19 @@ class TestFiles:
         assert arrays(out)["D"].shape == (3, 3)
         assert arrays(out)["G"].shape == (2, 2)
         assert plot.exists()
+
+    def test_times_of_outputs_and_lags(self, folder, tmp_path, monkeypatch):
+        values = read(folder / "outputs.csv").values
+        text_file(tmp_path / "s.csv", "t,a,b", np.arange(len(values)), *values.T)
+        done = call(tmp_path, ["realize", "s.csv"], monkeypatch)
+        assert done.stdout.startswith("order     2\n")
+        assert done.stdout.endswith('\nindex     column "t"\n')
+        same = call(tmp_path, ["realize", "s.csv", "--lags", LAGS], monkeypatch)
+        assert same.stdout == done.stdout
+        help_text = call(tmp_path, ["realize", "--help"], monkeypatch).stdout
+        assert f"are used. Default: {LAGS}." in " ".join(help_text.split())
+        fewer = call(tmp_path, ["realize", "s.csv", "--lags", "5"], monkeypatch)
+        assert fewer.stdout != done.stdout
 
     def test_gaps_in_outputs(self, folder, tmp_path, monkeypatch):
         values = read(folder / "outputs.csv").values
@@ -322,7 +360,7 @@ BAD_FILES = {
     ),
     "irregular times": (
         "day,wind\n" + "".join(f"2024-01-{d:02},{d}\n" for d in (1, 2, 3, 4, 5, 9, 10, 11, 12)),
-        "irregular .*2024-01-09",
+        'column "day": .*irregular .*2024-01-09.*; --index none does without it',
     ),
 }
 

@@ -9,7 +9,7 @@ import xarray as xr
 from conftest import LIBRARIES, to_library
 
 from structrank._array import to_numpy
-from structrank.applications import forecast, impute, recover
+from structrank.applications import denoise, forecast, impute, recover
 from structrank.applications.containers import check_regular, following, unwrap
 
 N = 40
@@ -394,6 +394,24 @@ def test_units_do_not_matter_in_single_precision(size):
     for got, expected in zip(parts_of(recover, given), parts_of(recover, GAPPY), strict=True):
         assert got.dtype == np.float32
         np.testing.assert_allclose(got / size, expected, rtol=1e-3)
+
+
+def test_samples_with_gradients():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    given = torch.tensor(GAPPY, requires_grad=True)
+    for got, expected in zip(parts_of(recover, given), parts_of(recover, GAPPY), strict=True):
+        assert not got.requires_grad
+        np.testing.assert_allclose(to_numpy(got), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("call", "size"), [(forecast, 1e20), (denoise, 1e60)])
+def test_trial_models_that_grow_make_no_warnings(call, size):
+    """Warnings are errors here. Some steps of the fits are far too long."""
+    rng, n = np.random.default_rng(1), np.arange(N)
+    rng.standard_normal(3 * N)
+    samples = size * (np.cos(0.4 * n) + np.sin(1.1 * n) + 0.3 * rng.standard_normal(N))
+    found = forecast(samples, 3).mean if call is forecast else denoise(samples).signal
+    assert np.max(np.abs(found)) < 3 * size
 
 
 @pytest.mark.parametrize("size", [1e-310, 1e-200, 1e-77, 1e77, 1e200, 1e307])

@@ -110,9 +110,10 @@ class TestText:
             ("a,1,2\nb,3,4\n", None, [1, 2]),
             ("a,1.5,2\nb2,3,4\n", None, [1.5, 2]),
             (",x,y\n2024-05-01,,\n2024-05-02,3,4\n", ("x", "y"), [np.nan, np.nan]),
-            (",0,1\n0,5,6\n1,7,8\n", ("", "0", "1"), [0, 5, 6]),
+            (",0,1\n0,5,6\n1,7,8\n", ("0", "1"), [5, 6]),
             ("time,10,20\n2024-05-01,5,6\n", ("10", "20"), [5, 6]),
-            ("time,10,20\n0.5,5,6\n1.5,1,1\n", ("time", "10", "20"), [0.5, 5, 6]),
+            ("time,10,20\n0.5,5,6\n1.5,1,1\n", ("10", "20"), [5, 6]),
+            ("speed,10,20\n0.5,5,6\n1.5,1,1\n", ("speed", "10", "20"), [0.5, 5, 6]),
         ],
     )
     def test_a_header_is_found(self, tmp_path, text, names, first):
@@ -137,38 +138,76 @@ class TestText:
         np.testing.assert_array_equal(read(path, columns=[2]).values, [10, 20])
 
     def test_a_numeric_index_is_one_if_asked_for_and_kept_as_it_is(self, tmp_path):
-        path = text_file(tmp_path, "t,x\n0.10,1\n0.20,2\n")
+        path = text_file(tmp_path, "place,x\n0.10,1\n0.20,2\n")
         assert read(path).values.shape == (2, 2)
-        table = read(path, index="t")
+        table = read(path, index="place")
         assert list(table.index) == ["0.10", "0.20"]
         np.testing.assert_array_equal(table.values, [1, 2])
-        assert read(path, index=1).index_name == "t"
+        assert read(path, index=1).index_name == "place"
         assert read(path, columns=np.int64(2)).names == ("x",)
 
     @pytest.mark.parametrize(
         ("text", "index"),
         [
-            ("x,y\n0.0,5\n0.1,7\n0.2,6\n", ["0.0", "0.1", "0.2"]),
-            ("0,5\n1,7\n2,6\n", ["0", "1", "2"]),
-            ("x,y\n3,5\n2,7\n1,6\n", ["3", "2", "1"]),
+            ("time,y\n0.0,5\n0.1,7\n0.2,6\n", ["0.0", "0.1", "0.2"]),
+            ("time,y\n3,5\n2,7\n1,6\n", ["3", "2", "1"]),
+            ("time,y\n3,5\n", ["3"]),
+            (",y\n0,5\n10,7\n20,6\n", ["0", "10", "20"]),
+            (",y\n7,5\n", ["7"]),
             ("Time (s),y\n0,5\n1,7\n3,6\n", ["0", "1", "3"]),
+            (",y\n0,5\n1,7\n3,6\n", None),
+            (",y\n1,5\n1,7\n1,6\n", None),
+            ("x,y\n0.0,5\n0.1,7\n0.2,6\n", None),
+            ("0,5\n1,7\n2,6\n", None),
+            ("1,2,3\n4,5,6\n7,8,9\n", None),
             ("year,y\n2000,5\n2001,7\n2004,6\n", ["2000", "2001", "2004"]),
             ("x,y\n0,5\n1,7\n3,6\n", None),
             ("temperature,y\n0,5\n1,7\n3,6\n", None),
             ("time,y\n0,5\n2,7\n1,6\n", None),
             ("year,month,y\n1,1,5\n1,2,7\n1,3,6\n1,4,8\n2,1,9\n", None),
             ("x,y\n1,5\n1,7\n1,6\n", None),
-            ("x,y\n1,5\n2,7\n", None),
-            ("x\n1\n2\n3\n", None),
+            ("time\n1\n2\n3\n", None),
         ],
     )
     def test_a_first_column_of_times_is_the_index(self, tmp_path, text, index):
         table = read(text_file(tmp_path, text))
         assert (None if table.index is None else list(table.index)) == index
 
+    @pytest.mark.parametrize(
+        ("name", "says_time"),
+        [
+            *((name, True) for name in ("t", "time", "Time", "date", "timestamp", "index", "year")),
+            *((name, True) for name in ("sample", "week", "days", "time_s", "time (min)", "t_ms")),
+            *((name, True) for name in ("t [ms]", "t/s", "T / s", "Time[h]", "time_utc", "t (µs)")),
+            *(
+                (name, False)
+                for name in ("T", "T1", "t_max", "t_min", "T_s", "step_count", "time2")
+            ),
+            *((name, False) for name in ("T (K)", "t/°C", "date of birth", "day_mean", "samples")),
+            *((name, False) for name in ("x", "timer", "time_max", "time (mean)", "days/week")),
+        ],
+    )
+    def test_names_that_say_time(self, tmp_path, name, says_time):
+        table = read(text_file(tmp_path, f"{name},y\n1,5\n2,7\n3,6\n"))
+        assert (table.index is not None) == says_time
+        assert table.names == (("y",) if says_time else (name, "y"))
+
+    def test_ramps_are_data(self, tmp_path):
+        ramp = np.add.outer(np.arange(6.0), 2 * np.arange(5.0))
+        for names in (None, ("x", "y", "z", "u", "v")):
+            write(tmp_path / "ramp.csv", Table(ramp, names), force=True)
+            assert_same(read(tmp_path / "ramp.csv"), Table(ramp, names))
+
+    def test_a_table_of_pandas(self, tmp_path):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        pd.DataFrame({"a": [5.0, 7.0, 6.0], "b": [1.0, 2.0, 3.0]}).to_csv(tmp_path / "p.csv")
+        table = read(tmp_path / "p.csv")
+        assert table.names == ("a", "b")
+        assert list(table.index) == ["0", "1", "2"]
+
     def test_a_first_column_of_times_can_be_asked_for(self, tmp_path):
-        path = text_file(tmp_path, "x,y\n1,5\n2,7\n3,6\n")
-        assert read(path, columns=["x", "y"]).values.shape == (3, 2)
+        path = text_file(tmp_path, "t,y\n1,5\n2,7\n3,6\n")
+        assert read(path, columns=["t", "y"]).values.shape == (3, 2)
         assert read(path, columns="y").index[0] == "1"
         assert read(path, index=False).values.shape == (3, 2)
 
@@ -215,7 +254,7 @@ class TestText:
         index = [f"day {i}" for i in range(len(values))] if indexed else None
         table = Table(values, names, index, "the day" if indexed else None)
         write(path, table)
-        back = read(path, index=None if indexed else False)  # equal steps would make an index
+        back = read(path)
         if np.all(values.imag[~np.isnan(values)] == 0) and np.isrealobj(back.values):
             back = replace(back, values=back.values.astype(values.dtype))
         np.testing.assert_array_equal(np.isnan(back.values), np.isnan(values))
@@ -272,6 +311,12 @@ class TestTextErrors:
     def test_columns_that_are_not_there(self, tmp_path, columns, message):
         with pytest.raises(FileError, match=message):
             read(text_file(tmp_path, WEATHER), columns=columns)
+
+    @pytest.mark.parametrize("suffix", [".csv", ".npy"])
+    def test_no_columns(self, tmp_path, suffix):
+        write(tmp_path / f"a{suffix}", Table(np.ones((3, 2))))
+        with pytest.raises(FileError, match="no columns are asked for, but one or more are exp"):
+            read(tmp_path / f"a{suffix}", columns=[])
 
     def test_names_that_stand_twice(self, tmp_path):
         path = text_file(tmp_path, "a,a\n1,2\n")

@@ -311,7 +311,9 @@ class TestEmpiricalCovariances:
             (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* is outputs\[:, None\]"),
             (np.ones((9, 1), dtype=int), 2, TypeError, r"int64, .* floating .* astype\(float\)"),
             (np.full((9, 1), np.inf), 2, ValueError, "outputs hold inf, .* NaN where missing"),
-            (np.full((9, 1), np.nan), 2, ValueError, "outputs 0 and 0 are never both seen 0 steps"),
+            (np.full((9, 1), np.nan), 2, ValueError, "output 0 is never seen at all: leave it out"),
+            (alternating(), 1, ValueError, "outputs 0 and 1 are never both seen 0 steps apart"),
+            (alternating()[:, :1], 2, ValueError, "output 0 is never seen 1 steps apart: take few"),
             (alternating(), 2, ValueError, "outputs 0 and 1 are never both seen 0 steps apart"),
             (np.ones((9, 1)), 9, ValueError, "9 lags need more than 9 outputs .* there are 9"),
         ],
@@ -686,6 +688,40 @@ class TestRealizeOutputs:
         assert realize_outputs(z, order=6).order == 6
         few, many = (realize_outputs(z, mu=mu).order for mu in (0.4, 0.05))
         assert few < many
+
+    @pytest.mark.parametrize(
+        ("outputs", "lags", "order"), [(1, 20, 11), (4, 20, 41), (2, 5, 9), (1, 2, 2)]
+    )
+    def test_an_order_out_of_reach_is_refused_before_any_work(
+        self, outputs, lags, order, monkeypatch
+    ):
+        z = np.random.default_rng(0).standard_normal((500, outputs))
+        monkeypatch.setattr(
+            "structrank.applications.outputs.empirical_covariances",
+            lambda *_: pytest.fail("work was begun"),
+        )
+        says = rf"order is {order}, but {lags} lags of {outputs} outputs .* at most {order - 1}:"
+        with pytest.raises(ValueError, match=says) as caught:
+            realize_outputs(z, order, lags=lags)
+        assert ("take more lags" in str(caught.value)) == (lags < 20)
+
+    @pytest.mark.parametrize(("outputs", "lags", "most"), [(2, 5, 8), (1, 2, 1)])
+    def test_the_highest_order_is_within_reach(self, outputs, lags, most):
+        """It may be unstable, but the lags determine it."""
+        z = np.random.default_rng(0).standard_normal((500, outputs))
+        try:
+            assert realize_outputs(z, most, lags=lags).order == most
+        except ValueError as error:
+            assert "spectral radius" in str(error)  # noqa: PT017
+
+    def test_nothing_found_with_an_order(self):
+        z = np.random.default_rng(0).standard_normal(500)
+        with pytest.raises(ValueError, match="nothing stands out .*, or pass a smaller mu$"):
+            realize_outputs(z, order=1, mu=1e9)
+        with pytest.raises(
+            ValueError, match="nothing stands out .*, or pass an order or a smaller"
+        ):
+            realize_outputs(z, mu=1e9)
 
     def test_one_series(self):
         z = real_system(1, 1, 2).simulate(20_000, seed=1)

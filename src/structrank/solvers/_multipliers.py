@@ -133,7 +133,7 @@ def method_of_multipliers(
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
         if X.rank:
             # The gap is of first order in the distance to the solution, psi of second.
-            tolerance = max(min(gap, 0.1) ** 2 / (1e4 * effort), epsilon(reference) / 10)
+            tolerance = max(min(gap, 0.1) ** 2 / (1e4 * effort), epsilon(reference) ** 1.5)
             X = _searched(objective, X, tolerance, piece)
             # What is dropped moves the gradient by lam times its size.
             size = objective.lam * np.sqrt(X.norm_squared())
