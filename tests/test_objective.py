@@ -217,6 +217,8 @@ class TestQuartic:
             ([1, 0.1, -2, 0, 1], -1.0123),  # the deeper one
             ([3, 0, 0, 0, 0], 0.0),  # constant
             ([0, 0, 1, 0, 0], 0.0),  # already there
+            ([0, -1, 0.5, 0, 1e-320], 1.0),  # next to a parabola
+            ([0, -1, 0.5, 1e-18, 0], 1.0),
         ],
     )
     def test_minimizer(self, coefficients, expected):

@@ -65,7 +65,8 @@ def local_search(
         if length == 0.0:
             break
         point = line.move(length)
-        if line.decrease(length) <= tolerance * objective.psi(point):
+        # In single precision rounding can make psi negative.
+        if line.decrease(length) <= tolerance * abs(objective.psi(point)):
             break
         # The new gradient is orthogonal to the direction, as the step was exact.
         product = -length * _inner(gradient, direction)

@@ -11,7 +11,8 @@ from ._array import Array, gram, inner
 
 GramLine = tuple[np.ndarray, np.ndarray, np.ndarray]
 Triple = tuple[Array, Array, Array]
-NEGLIGIBLE = 1e-200  # a leading coefficient over the largest: roots it brings in are out of reach
+SMALL, NEGLIGIBLE = 1e-12, 1e-200  # a leading coefficient of the slope, over the largest
+FAR = 1e75  # powers of what is beyond may overflow
 
 
 def square(x0: Array, x1: Array, x2: Array) -> np.ndarray:
@@ -70,16 +71,20 @@ def minimizer(coefficients: np.ndarray) -> float:
     >>> import numpy as np
     >>> from structrank.quartic import minimizer
     >>> [round(minimizer(np.array([0, -1, 0.5, 0, lead])), 6) for lead in (2.0, 1e-320)]
-    [0.410245, 1.0]
+    [0.417561, 1.0]
     """
     slope = coefficients[1:] * np.arange(1, 5)
     scale = np.max(np.abs(slope))
     if not np.isfinite(scale) or scale == 0:
         return 0.0
-    slope = slope / scale
-    degree = int(np.flatnonzero(np.abs(slope) > NEGLIGIBLE)[-1])
-    roots = np.polynomial.polynomial.polyroots(slope[: degree + 1])
+    counts = np.flatnonzero(np.abs(slope) > NEGLIGIBLE * scale)
+    slope = slope[counts[0] : counts[-1] + 1] / scale
+    roots = np.polynomial.polynomial.polyroots(slope)
+    if abs(slope[-1]) < SMALL:  # some are far, and drown the others: these by their reciprocals
+        reciprocals = np.polynomial.polynomial.polyroots(slope[::-1])
+        near = 1 / reciprocals[np.abs(reciprocals) > 1 / FAR]
+        roots = np.concatenate([roots[np.abs(roots) < FAR], near])
     real = roots.real[np.abs(roots.imag) <= 1e-6 * np.maximum(1.0, np.abs(roots.real))]
     # Compare changes, not values: near the minimum the constant would drown them.
-    change = np.array([0.0, *coefficients[1:]])
+    change = np.array([0.0, *(coefficients[1:] / scale)])
     return min((0.0, *real.tolist()), key=lambda t: value(change, t))

@@ -18,7 +18,6 @@ from .._array import (
     is_floating,
     is_numpy_array,
     real_dtype,
-    to_numpy,
     with_precision,
 )
 
@@ -95,6 +94,8 @@ def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
         kind = samples.dtype if is_floating(samples) else np.result_type(samples.dtype, float)
         samples = np.ma.filled(samples.astype(kind), np.nan)
     given = as_array(samples)
+    if hasattr(given, "detach"):  # torch: gradients do not pass through a solver
+        given = given.detach()
     values = given if is_floating(given) else _floating(given)
 
     def wrap(new: Array) -> Array:
@@ -109,7 +110,7 @@ def _in_range(values: Array) -> Array:
     with np.errstate(over="ignore"):
         sizes = xp.abs(values)
     sizes = xp.where(xp.isfinite(values), sizes, xp.zeros_like(sizes))
-    largest = float(to_numpy(xp.max(sizes))) if math.prod(sizes.shape) else 0.0
+    largest = float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
     most = MOST["single" if _is_single(values) else "double"]
     if largest == 0 or 1 / most <= largest <= most:
         return values

@@ -197,8 +197,8 @@ def _lagged_products(later: Array, earlier: Array, lags: int, seen: Array | None
     if not bool(xp.all(shares > 0)):
         i, a, b = np.argwhere(to_numpy(shares) == 0)[0]
         if a == b:
-            never = f"{i} steps apart: take fewer lags, or leave it out" if i else "at all: leave it out"
-            raise ValueError(f"output {a} is never seen {never}")
+            when = f"{i} steps apart: take fewer lags, or" if i else "at all:"
+            raise ValueError(f"output {a} is never seen {when} leave it out")
         raise ValueError(
             f"outputs {a} and {b} are never both seen {i} steps apart, so nothing can be said "
             "about their covariance: leave one of them out, or take fewer lags"

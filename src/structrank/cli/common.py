@@ -88,7 +88,7 @@ input_options = combined(
         "--index",
         metavar="COLUMN",
         help="Column of times or labels of a text file, or none. Default: a first column that "
-        "holds no numbers, or times.",
+        "holds no numbers, or is named like time.",
     ),
 )
 window_option = click.option(
@@ -148,11 +148,12 @@ def shows_progress(quiet: bool) -> bool:
 
 @dataclass(frozen=True)
 class Given:
-    """What was read: the table to write back, and the signal in it."""
+    """What was read: the table to write back, the signal in it, and the column of its index."""
 
     table: Table
     samples: Any
     channels: int | None
+    index: str | None
 
 
 def read_signal(
@@ -170,10 +171,13 @@ def read_signal(
     if channels is None and text and side_by_side:
         channels = 1
     axis = channels if isinstance(channels, int) else None
-    return Given(table, _framed(table, axis), axis)
+    column = None
+    if table.index is not None:
+        column = f'column "{table.index_name}"' if table.index_name else f"column {index or 1}"
+    return Given(table, _framed(table, axis, column), axis, column)
 
 
-def _framed(table: Table, channels: int | None) -> Any:
+def _framed(table: Table, channels: int | None, column: str | None) -> Any:
     """The values with their index, which has to be regular."""
     if table.index is None and table.names is None:
         return table.values
@@ -185,7 +189,11 @@ def _framed(table: Table, channels: int | None) -> Any:
 
     index = None if table.index is None else _pandas_index(table)
     if index is not None:
-        check_regular(index)
+        try:
+            check_regular(index)
+        except ValueError as error:
+            does = "reads it as data" if index.dtype.kind in "iuf" else "does without it"
+            raise FileError(f"{column}: {error}; --index none {does}") from None
     if table.values.ndim == 1:
         name = None if table.names is None else table.names[0]
         return pd.Series(table.values, index, name=name)
@@ -239,6 +247,12 @@ def tell(text: str, quiet: bool) -> None:
     """Print, unless asked not to."""
     if not quiet:
         click.echo(text)
+
+
+def tell_index(given: Given, quiet: bool, label: str = "  index         ") -> None:
+    """Say which column was taken for the index, if one was."""
+    if given.index is not None:
+        tell(f"{label}{given.index}", quiet)
 
 
 def written(quiet: bool, *paths: Path | None) -> None:

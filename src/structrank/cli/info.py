@@ -61,6 +61,7 @@ def info(
         kind = problem.b.dtype
         lines = [
             ("signal", f"{_times(values.shape)} of {kind}, {seen} values seen"),
+            *([] if given.index is None else [("index", given.index)]),
             ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * kind.itemsize)})"),
             ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
         ]

@@ -115,6 +115,7 @@ def _recover(
                 write(path, _like(given.table, values), force=force)
         _draw(found, plot, report, force)
         common.tell(repr(found), quiet)
+        common.tell_index(given, quiet)
         common.written(quiet, out, errors, plot, report)
 
 
@@ -204,6 +205,7 @@ def forecast(
             common.print_table([*heads, *(table.names or ())], rows)
         else:
             common.tell(repr(ahead), quiet)
+            common.tell_index(given, quiet)
             common.written(quiet, out, plot, report)
 
 
@@ -299,4 +301,5 @@ def frequencies(
         if out is None:
             common.print_table(list(table), rows.tolist())
         else:
+            common.tell_index(given, quiet, "index         ")
             common.written(quiet, out, plot)

@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 from .._new_file import check_new_file, new_file
-from ..applications.outputs import LAGS
 from ..files import read
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
@@ -29,9 +28,7 @@ matrices_option = click.option(
 @click.option(
     "--lags",
     type=click.IntRange(min=2),
-    default=LAGS,
-    show_default=True,
-    help="Lags of the covariances that are used.",
+    help="Lags of the covariances that are used. Default: 20.",
 )
 @click.option("--mu", type=POSITIVE, help="Price of the nuclear norm. Default: from the noise.")
 @common.force_option
@@ -44,7 +41,7 @@ def realize(
     out: Path | None,
     plot: Path | None,
     order: int | None,
-    lags: int,
+    lags: int | None,
     mu: float | None,
     force: bool,
     quiet: bool,
@@ -66,9 +63,11 @@ def realize(
 
     with common.one_line_errors():
         _check(out, plot, force)
-        outputs = common.read_signal(file, columns, variable, index).samples
-        model = realize_outputs(outputs, order, lags=lags, mu=mu)
+        given = common.read_signal(file, columns, variable, index)
+        chosen = {} if lags is None else {"lags": lags}
+        model = realize_outputs(given.samples, order, mu=mu, **chosen)
         _finish(model, "DEFG", out, plot, force, quiet)
+        common.tell_index(given, quiet, "index     ")
 
 
 @click.command()

@@ -74,8 +74,8 @@ def read(
         one entry.
     index : str, int or False, optional
         The column of times or labels of a text file, in which nothing may stand twice. If not
-        given, the first column where no cell of it is a number, its numbers have equal steps, or
-        its name says time. False: there is none.
+        given, the first column where no cell of it is a number, or its name says time or index
+        ("time (s)", "year", or none as pandas writes it). False: there is none.
     header : bool, optional
         Whether a text file starts with names; found out if not given.
 
@@ -111,6 +111,8 @@ def read(
     _check_readable(path)
     listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
     try:
+        if listed is not None and not len(listed):
+            raise FileError("no columns are asked for, but one or more are expected")
         if suffix in TEXT:
             if variable is not None:
                 raise FileError("a text file has columns, no variables: choose columns")

@@ -8,8 +8,10 @@
   number. Names that are numbers themselves cannot be told from data, but above dates (a first
   cell without digits, then one with digits) and as pandas writes them (an empty cell, 0, 1,
   2, ...); `header` says it for sure.
-- A first column of several is the index (times, dates, labels) if it has no number, if its numbers
-  have equal steps, or if its name says time (t, time, year, ...) and its numbers do not fall.
+- A first column of several is the index (times, dates, labels) if it has no number. One of numbers
+  is it only under a header: if they rise or fall throughout and their name says time or index
+  (t, time, year, sample, ...; time and t also with a unit, as in "time (s)", "time_s", "t [ms]"),
+  or if they have equal steps and no name, as pandas writes an index.
   Other columns without any number are left out, unless they are asked for.
 """
 
@@ -29,10 +31,13 @@ MISSING = {"", "nan", "na", "n/a", "null"}
 DELIMITERS = {".csv": "\t;,", ".tsv": "\t", ".txt": "\t;, "}  # in order of preference
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 LOOKED_AT = 20  # lines to find the delimiter by
+_TIME = "(times?|timestamp|datetime|dates?)"
+_COUNT = "(index|sample|step|(second|minute|hour|day|week|month|quarter|year)s?)"
+_UNIT = "([munµμ]?s|(sec|second|min|minute|hr|hour|day|week|month|yr|year)s?|h|d|utc)"
+# T alone may be a temperature, and t_min the least t.
 SAYS_TIME = re.compile(
-    r"(t|times?|timestamp|datetime|dates?|days?|hours?|minutes?|seconds?|months?|years?|index|step)"
-    r"([^a-z].*)?",
-    re.IGNORECASE,
+    rf"t|t_(?!mins?$){_UNIT}|(?i:{_COUNT}|{_TIME}(_{_UNIT})?"
+    rf"|({_TIME}|t)\s*(/\s*{_UNIT}|\({_UNIT}\)|\[{_UNIT}\]))"
 )
 ALMOST_NUMBER = re.compile(r"[+-]?\d[\d.]*[,'][\d.,']*([eE][+-]?\d+)?")
 EQUAL = 1e-6  # steps of an index differ by less than this share of them
@@ -64,7 +69,7 @@ def read_text(
     asked = [column_number(column, names, width) for column in columns or ()]
     at = None
     if index is None:
-        name = "" if names is None else names[0]
+        name = None if names is None else names[0]
         at = 0 if width > 1 and 0 not in asked and _is_index(text[0], name) else None
     elif index is not False:
         at = column_number(index, names, width)
@@ -72,15 +77,15 @@ def read_text(
         for j in range(width):
             if without_numbers[j] and any(map(ALMOST_NUMBER.fullmatch, text[j])):
                 _numbers(rows, j, _title(names, j))  # an error that shows the first
-    chosen = asked or [j for j in range(width) if j != at and not without_numbers[j]]
-    if not chosen:
+        asked = [j for j in range(width) if j != at and not without_numbers[j]]
+    if not asked:
         raise FileError("there are no numbers in it, but a column of them is expected")
     if at is not None:
         _check_index(rows, at, _title(names, at))
-    numbers = [_numbers(rows, j, _title(names, j)) for j in chosen]
+    numbers = [_numbers(rows, j, _title(names, j)) for j in asked]
     return Table(
         numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1),
-        names=None if names is None else tuple(names[j] for j in chosen),
+        names=None if names is None else tuple(names[j] for j in asked),
         index=None if at is None else np.array(text[at]),
         index_name=None if names is None or at is None else names[at],
         format="text",
@@ -168,21 +173,22 @@ def _has_header(rows: Sequence[_Row]) -> bool:
     return any(_is_text(a) and _is_number(b) for a, b in zip(rows[0].cells, second, strict=True))
 
 
-def _is_index(cells: Sequence[str], name: str) -> bool:
+def _is_index(cells: Sequence[str], name: str | None) -> bool:
     """Whether the first column of several holds times or labels rather than a series."""
     if not any(map(_is_number, cells)):
         return any(map(_is_text, cells))
     values = [_number(cell) for cell in cells]
-    if len(cells) < 3 or any(value is None or isinstance(value, complex) for value in values):
+    if name is None or any(value is None or isinstance(value, complex) for value in values):
         return False
     places = np.array(values, dtype=float)
-    with np.errstate(over="ignore", invalid="ignore"):
-        steps = np.diff(places)
-        if np.all(np.abs(steps - steps[0]) < EQUAL * np.abs(steps[0])):
-            return True
+    if name == "":
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = np.diff(places)
+            return bool(np.all(np.abs(steps - steps[:1]) < EQUAL * np.abs(steps[:1])))
     known = places[np.isfinite(places)]
-    rises = bool(np.all(np.diff(known) >= 0)) and 2 * len(np.unique(known)) > len(cells)
-    return rises and SAYS_TIME.fullmatch(name) is not None
+    one_way = np.all(known[1:] >= known[:-1]) or np.all(known[1:] <= known[:-1])
+    several = 2 * len(np.unique(known)) > len(cells)  # or a year beside a month
+    return bool(one_way) and several and SAYS_TIME.fullmatch(name) is not None
 
 
 def _has_digit(cell: str) -> bool:
