@@ -86,8 +86,9 @@ print(f"mean error of the tones (Hz): structrank {off(found, tones):.3f}, {rival
 # --------------
 # The same record with two equal tones closer and closer, five draws of noise each. At 0.3 bins
 # no method tells them apart, and `frequencies` does worse than the periodogram: it still says
-# that there are two tones, in the wrong place, in some draws with narrow error bars. How close is too close depends on the noise and on the
-# phases of the tones, so simulate a record like yours before you trust a close pair.
+# that there are two tones, in the wrong place, in some draws with narrow error bars. How close
+# is too close depends on the noise and on the phases of the tones, so simulate a record like
+# yours before you trust a close pair.
 #
 # `undamped=True` is knowledge that the rivals use as well. Without it a close pair and one decaying
 # tone look alike in a short record.
