@@ -52,7 +52,7 @@ def circulant() -> None:
 
 
 def sylvester() -> None:
-    draw(Sylvester((3, 2)), "Sylvester((3, 2)): p has entries 0 to 3, q 4 to 6")
+    draw(Sylvester((3, 2)), "Sylvester((3, 2))")
 
 
 def hessenberg() -> None:
@@ -61,4 +61,4 @@ def hessenberg() -> None:
 
 def indexed() -> None:
     distance = np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
-    draw(Indexed(np.where(distance < 4, distance, -1)), "Indexed(...): symmetric Toeplitz, banded")
+    draw(Indexed(np.where(distance < 4, distance, -1)), "Indexed(...)")
