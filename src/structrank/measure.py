@@ -25,7 +25,19 @@ from .structures import Structure
 
 
 class Measure(ABC):
-    """A linear map A from signals to data, with the misfit `1/2 ||A(y) - data(b)||^2`."""
+    """A linear map A from signals to data, with the misfit `1/2 ||A(y) - data(b)||^2`.
+
+    Examples
+    --------
+    What a `Mask` keeps:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel, Mask, Problem
+    >>> y = np.array([1.0, 2.0, 3.0])
+    >>> problem = Problem(Hankel(3, window=2), y, mu=0.1, measure=Mask(y != 2))
+    >>> problem.measure.forward(y)
+    array([1., 0., 3.])
+    """
 
     @abstractmethod
     def forward(self, y: Array) -> Array:

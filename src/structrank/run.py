@@ -20,11 +20,33 @@ from .state import History, State
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped before any of its convergence criteria held."""
+    """A solver stopped before any of its convergence criteria held.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from structrank import ConvergenceWarning, Hankel, Problem, solve
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ConvergenceWarning)  # a first look is enough
+    ...     rough = solve(problem, max_iter=1)
+    >>> rough.status.converged
+    False
+    """
 
 
 class Status(Enum):
-    """Why a solver stopped; `advice` says what to do next."""
+    """Why a solver stopped; `advice` says what to do next.
+
+    Examples
+    --------
+    >>> from structrank import Status
+    >>> Status.GAP.converged, Status.MAX_TIME.converged
+    (True, False)
+    >>> Status.GAP.advice
+    'The solution is as good as was asked for.'
+    """
 
     GAP = "the certified gap is below stop.gap"
     SMALL_STEP = "the iterate moved by less than stop.xtol"
@@ -123,6 +145,14 @@ class Result(Report):
         The same in a sentence, and what to do next.
     history : History
     problem : Problem
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, solve
+    >>> result = solve(Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01))
+    >>> result.rank, result.status.name, result.y.shape
+    (1, 'GAP', (9,))
     """
 
     y: Array

@@ -30,6 +30,14 @@ class State:
         Certified gap, relative to the objective.
     sigma : float
         Top singular value of the gradient; of the multiplier, for methods on (relax).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, solve
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> solve(problem, callback=lambda state: state.gap < 0.1).status.name
+    'CALLBACK'
     """
 
     X: LowRank
@@ -99,6 +107,14 @@ class History:
         Certified gap, relative to the objective.
     sigma : list of float
         Top singular value of the gradient (mu at the optimum).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, solve
+    >>> result = solve(Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01))
+    >>> result.history.rank[-1], result.history.gap[-1] <= 1e-4
+    (1, True)
     """
 
     time: list[float] = field(default_factory=list)

@@ -51,6 +51,20 @@ class Structure(ABC):
         Shape of `y`.
     offset : ndarray or None
         Constant matrix `Q0` added to the linear part (the affine case), where there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Structure
+    >>> class Diagonal(Structure):
+    ...     def __init__(self, n):
+    ...         self.shape, self.signal_shape = (n, n), (n,)
+    ...
+    ...     def index(self):
+    ...         return np.where(np.eye(self.shape[0], dtype=bool), np.arange(self.shape[0]), -1)
+    >>> Diagonal(2).to_dense(np.array([3.0, 4.0]))
+    array([[3., 0.],
+           [0., 4.]])
     """
 
     shape: tuple[int, int]
