@@ -88,7 +88,7 @@ def arrays(path):
         return dict(archive)
 
 
-def fails(done, message, code=1):
+def assert_fails(done, message, code=1):
     """One line on stderr that says what is wrong, and nothing on stdout."""
     assert done.exit_code == code, done.output
     assert done.stdout == ""
@@ -246,7 +246,7 @@ class TestFiles:
         assert list(read(tmp_path / "o.csv").index[:3]) == ["0.0", "0.5", "1.0"]
         text_file(tmp_path / "i.csv", "time,wind", np.delete(T, 7), np.delete(SERIES, 7))
         done = call(tmp_path, ["recover", "i.csv"], monkeypatch)
-        fails(
+        assert_fails(
             done,
             r'column "time": the index is irregular \(around 8.*in a file add a row with an empty '
             "cell.*; --index none reads it as data",
@@ -382,18 +382,20 @@ class TestBadFiles:
         if command != "info":
             arguments += ["--out", "out.npz"]
         before = sorted(tmp_path.iterdir())
-        fails(call(tmp_path, arguments, monkeypatch), message)
+        assert_fails(call(tmp_path, arguments, monkeypatch), message)
         assert sorted(tmp_path.iterdir()) == before
 
     @pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="all is open to root")
     def test_no_permission(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "wind", SERIES).chmod(0)
-        fails(call(tmp_path, ["recover", "s.csv"], monkeypatch), "s.csv cannot be read: .*denied")
+        assert_fails(
+            call(tmp_path, ["recover", "s.csv"], monkeypatch), "s.csv cannot be read: .*denied"
+        )
 
     def test_irregular_numbers(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "x,wind", [*range(10), *range(20, 30)], range(20))
         arguments = ["recover", "s.csv", "--index", "x"]
-        fails(call(tmp_path, arguments, monkeypatch), r"irregular \(around 20")
+        assert_fails(call(tmp_path, arguments, monkeypatch), r"irregular \(around 20")
 
     @pytest.mark.parametrize("value", ["1.5", "0"])
     def test_constant_series(self, tmp_path, monkeypatch, value):
@@ -405,27 +407,27 @@ class TestBadFiles:
             arguments = [command, "s.csv"]
             if command == "identify":
                 arguments += ["--inputs", "1", "--outputs", "1"]
-            fails(call(tmp_path, arguments, monkeypatch), "constant")
+            assert_fails(call(tmp_path, arguments, monkeypatch), "constant")
 
     def test_nothing_in_a_file(self, tmp_path, monkeypatch):
         np.save(tmp_path / "zero.npy", np.zeros(40))
         np.save(tmp_path / "noise.npy", np.random.default_rng(1).standard_normal(40))
         done = call(tmp_path, ["info", "zero.npy"], monkeypatch)
         assert "the signal is zero" in done.stdout
-        fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "noise")
+        assert_fails(call(tmp_path, ["frequencies", "noise.npy"], monkeypatch), "noise")
         arguments = ["forecast", "noise.npy", "--steps", "2"]
-        fails(call(tmp_path, arguments, monkeypatch), "noise")
+        assert_fails(call(tmp_path, arguments, monkeypatch), "noise")
 
     def test_noise_has_no_system(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "wind", np.random.default_rng(1).standard_normal(500))
-        fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "nothing stands out")
+        assert_fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "nothing stands out")
         done = call(tmp_path, ["realize", "s.csv", "--order", "1"], monkeypatch)
         assert done.stdout.startswith("order     1\n")  # what is asked for is found anyway
 
     def test_labels_are_not_carried_on(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "name,wind", [f"row {t}" for t in T], SERIES)
         arguments = ["forecast", "s.csv", "--steps", "2"]
-        fails(call(tmp_path, arguments, monkeypatch), r"row 0 .*--index none")
+        assert_fails(call(tmp_path, arguments, monkeypatch), r"row 0 .*--index none")
         done = call(tmp_path, [*arguments, "--index", "none", "--columns", "2"], monkeypatch)
         assert done.stdout.startswith("step,forecast,")
 
@@ -436,7 +438,7 @@ class TestBadFiles:
         assert done.exit_code == 0, done.output
         assert read(out).index[0] == "2024-01-01"
         done = call(folder, ["forecast", "series.csv", "--steps", "2"], monkeypatch)
-        fails(done, "pip install pandas")
+        assert_fails(done, "pip install pandas")
 
 
 class TestBadOutputs:
@@ -462,7 +464,7 @@ class TestBadOutputs:
             "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
         )
         done = call(tmp_path, ["recover", folder / "series.csv", *options], monkeypatch)
-        fails(done, re.escape(message))
+        assert_fails(done, re.escape(message))
         assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
             ("old.csv", "old.png", "old.html"), "old"
         )
@@ -473,18 +475,18 @@ class TestBadOutputs:
             "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
         )
         done = call(tmp_path, ["recover", "v.npy", "--out", "v.csv"], monkeypatch)
-        fails(done, "text holds at most two dimensions")
+        assert_fails(done, "text holds at most two dimensions")
 
     @pytest.mark.parametrize("command", ["realize", "identify"])
     def test_matrices_have_two_formats(self, folder, monkeypatch, command):
         done = call(folder, [*GOOD[command], "--out", "x.csv"], monkeypatch)
-        fails(done, "known are .npz, .mat")
+        assert_fails(done, "known are .npz, .mat")
 
     def test_without_matplotlib(self, folder, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         for option in ("--plot=x.png", "--report=x.html"):
             done = call(tmp_path, ["recover", folder / "series.csv", option], monkeypatch)
-            fails(done, r"pip install \"structrank\[plot\]\"")
+            assert_fails(done, r"pip install \"structrank\[plot\]\"")
 
 
 class TestUsage:
@@ -524,12 +526,14 @@ class TestUsage:
         ],
     )
     def test_options_that_do_not_fit_the_file(self, folder, monkeypatch, arguments, message):
-        fails(call(folder, ["recover", "series.csv", *arguments], monkeypatch), message)
+        assert_fails(call(folder, ["recover", "series.csv", *arguments], monkeypatch), message)
 
     @pytest.mark.parametrize("channels", ["0", "none"])
     def test_a_forecast_of_rows(self, folder, monkeypatch, channels):
         arguments = ["forecast", "two.csv", "--steps", "3", "--channels", channels]
-        fails(call(folder, arguments, monkeypatch), f"--channels 1.*--channels is {channels}")
+        assert_fails(
+            call(folder, arguments, monkeypatch), f"--channels 1.*--channels is {channels}"
+        )
 
     @pytest.mark.parametrize("name", [*GOOD, "reproduce"])
     def test_help_has_examples(self, name):

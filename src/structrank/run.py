@@ -235,11 +235,7 @@ def run(
                 began = time.perf_counter()
                 state = next(states)
                 elapsed += time.perf_counter() - began
-                if not np.isfinite(state.objective):
-                    raise FloatingPointError(
-                        f"the objective is {state.objective}: the numbers leave the range of "
-                        f"their data type; scale b, for example to a largest value of 1"
-                    )
+                _check_finite(state)
                 bound = max(bound, state.objective * (1 - state.gap))
                 history.append(elapsed, state, _relative(state, bound))
                 if best is None or state.objective <= best.objective:
@@ -274,6 +270,14 @@ def run(
         history,
         problem,
     )
+
+
+def _check_finite(state: State) -> None:
+    if not np.isfinite(state.objective):
+        raise FloatingPointError(
+            f"the objective is {state.objective}: the numbers leave the range of their data type; "
+            "scale b, for example to a largest value of 1"
+        )
 
 
 def _relative(state: State, bound: float) -> float:

@@ -95,7 +95,7 @@ class Structure(ABC):
 
     @property
     def symmetric(self) -> bool:
-        """Whether `Q(y)` is known to equal its transpose, and `_transform_mirrored` is there."""
+        """Whether `Q(y)` is known to equal its transpose."""
         return False
 
     def block_column(self) -> Structure:
@@ -115,7 +115,7 @@ class Structure(ABC):
 
     def _transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
         """`_transform_right(U diag(signs))` from `_transform_left(U)`, for a real U."""
-        raise NotImplementedError
+        return left * like(signs, left)
 
     def _matmul(self, signal: Array, right: Array) -> Array:
         return array_namespace(signal).matmul(signal, right)
