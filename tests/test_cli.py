@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,7 +17,8 @@ import scipy.io
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
-from structrank.applications import random_system
+from structrank import ConvergenceWarning
+from structrank.applications import random_system, recover
 from structrank.applications.outputs import LAGS
 from structrank.cli import main
 from structrank.files import read
@@ -248,8 +250,8 @@ class TestFiles:
         done = call(tmp_path, ["recover", "i.csv"], monkeypatch)
         assert_fails(
             done,
-            r'column "time": the index is irregular \(around 8.*in a file add a row with an empty '
-            "cell.*; --index none reads it as data",
+            r'i.csv: column "time": the index is irregular \(around 8\), .* add a row with an '
+            "empty cell.*; --index none reads it as data",
         )
         done = call(tmp_path, ["recover", "i.csv", "--index", "none", *QUICK], monkeypatch)
         assert "signal        59 x 2" in done.stdout
@@ -333,6 +335,13 @@ class TestFiles:
         done = call(folder, ["frequencies", "series.csv"], monkeypatch)
         assert (done.exit_code, done.output) == (1, "")
 
+    @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
+    def test_closed_streams(self, folder):
+        script = "from structrank.cli import main; main()"
+        command = [sys.executable, "-c", script, *GOOD["frequencies"]]
+        closed = subprocess.run(["sh", "-c", '"$0" "$@" >&- 2>&-', *command], cwd=folder)
+        assert closed.returncode == 0
+
     def test_quiet(self, folder, tmp_path, monkeypatch):
         out = tmp_path / "out.npy"
         done = call(folder, ["recover", "series.npy", "--quiet", "--out", out, *QUICK], monkeypatch)
@@ -370,15 +379,18 @@ class TestBadFiles:
     @pytest.mark.parametrize("name", BAD_FILES)
     def test_one_line_and_nothing_written(self, tmp_path, monkeypatch, command, name):
         content, message = BAD_FILES[name]
-        if content is not None:
-            (tmp_path / "bad.csv").write_text(content)
         arguments = ["bad.csv" if a.endswith(".csv") else a for a in GOOD[command]]
         if command == "identify":
-            arguments[3], arguments[5] = "wind", "wind"
-            if name in ("one sample", "irregular times"):
+            arguments[3], arguments[5] = "wind", "twin"
+            if name == "one sample":
                 message = ""
+            if content:
+                lines = [f"{line},{line.split(',')[-1]}" for line in content.splitlines()]
+                content = "\n".join([f"{lines[0][:-4]}twin", *lines[1:]])
         if command in ("realize", "forecast") and name == "one sample":
             message = ""
+        if content is not None:
+            (tmp_path / "bad.csv").write_text(content)
         if command != "info":
             arguments += ["--out", "out.npz"]
         before = sorted(tmp_path.iterdir())
@@ -403,11 +415,10 @@ class TestBadFiles:
         done = call(tmp_path, ["recover", "s.csv", "--out", "out.npy"], monkeypatch)
         assert done.exit_code == 0, done.output
         np.testing.assert_allclose(np.load(tmp_path / "out.npy"), float(value), atol=1e-6)
-        for command in ("realize", "identify"):
-            arguments = [command, "s.csv"]
-            if command == "identify":
-                arguments += ["--inputs", "1", "--outputs", "1"]
-            assert_fails(call(tmp_path, arguments, monkeypatch), "constant")
+        assert_fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "constant")
+        text_file(tmp_path / "two.csv", "a,b", range(30), [value] * 30)
+        arguments = ["identify", "two.csv", "--inputs", "a", "--outputs", "b"]
+        assert_fails(call(tmp_path, arguments, monkeypatch), "constant")
 
     def test_nothing_in_a_file(self, tmp_path, monkeypatch):
         np.save(tmp_path / "zero.npy", np.zeros(40))
@@ -439,6 +450,115 @@ class TestBadFiles:
         assert read(out).index[0] == "2024-01-01"
         done = call(folder, ["forecast", "series.csv", "--steps", "2"], monkeypatch)
         assert_fails(done, "pip install pandas")
+
+    @pytest.mark.parametrize(
+        ("index", "message"),
+        [
+            (np.delete(DAYS, 30), r"around 2024-02-01\), .*; --index none does without it"),
+            (np.delete(0.5 * T, 30), r"around 15.5\), .*; --index none reads it as data"),
+            ([f"{day}".replace("-", "") for day in DAYS[1:]], r"around 20240201\), .* reads it"),
+        ],
+        ids=["dates", "numbers", "numbers like dates"],
+    )
+    @pytest.mark.parametrize("command", ["recover", "frequencies", "info", "identify"])
+    def test_holes_in_time_are_found_without_pandas(
+        self, tmp_path, monkeypatch, index, message, command
+    ):
+        wind = np.delete(TRUTH, 30)
+        text_file(tmp_path / "s.csv", "time,wind,rain", index, wind, wind**2)
+        arguments = [command, "s.csv"]
+        if command == "identify":
+            arguments += ["--inputs", "wind", "--outputs", "rain"]
+        before = call(tmp_path, arguments, monkeypatch)
+        assert_fails(before, r's.csv: column "time": the index is irregular \(' + message)
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        assert call(tmp_path, arguments, monkeypatch).stderr == before.stderr
+
+    def test_months_are_regular_without_pandas(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        months = np.datetime64("2020-01") + T
+        text_file(tmp_path / "s.csv", "month,wind", months.astype("datetime64[D]"), SERIES)
+        done = call(tmp_path, ["info", "s.csv"], monkeypatch)
+        assert (done.exit_code, done.stderr) == (0, "")
+
+    def test_dates_that_cannot_be_read_are_spoken_of(self, tmp_path, monkeypatch):
+        dates = [f"{t % 28 + 1:02}.{t // 28 + 1:02}.2024" for t in T]
+        text_file(tmp_path / "s.csv", "date,wind", dates, SERIES)
+        done = call(tmp_path, ["info", "s.csv"], monkeypatch)
+        assert done.exit_code == 0
+        assert re.fullmatch(
+            r'Warning: s.csv: column "date": 01.01.2024 is no time in ISO 8601.*unchecked\n',
+            done.stderr,
+        )
+
+    @pytest.mark.parametrize("cell", ["inf", "-Inf", "1e400"])
+    @pytest.mark.parametrize("command", GOOD)
+    def test_infinite_numbers(self, tmp_path, monkeypatch, cell, command):
+        text_file(tmp_path / "s.csv", "valve,flow", T, [*T[:5], cell, *T[6:]])
+        arguments = ["s.csv" if a.endswith(".csv") else a for a in GOOD[command]]
+        done = call(tmp_path, arguments, monkeypatch)
+        assert_fails(done, r"s.csv: entry 6, 2 \(counted from 1\) is infinite, or too large")
+
+    def test_what_the_samples_do_not_tell(self, tmp_path, monkeypatch):
+        found = recover(SERIES, rank=3, mu=1.0)
+        part = replace(found, signal=np.where(T == 7, np.nan, found.signal))
+        monkeypatch.setattr("structrank.applications.recover", lambda *_, **__: part)
+        np.save(tmp_path / "s.npy", SERIES)
+        done = call(tmp_path, ["recover", "s.npy", "--out", "o.npy"], monkeypatch)
+        assert_fails(done, "the samples do not tell all of what is looked for: take more samples")
+        assert [path.name for path in tmp_path.iterdir()] == ["s.npy"]
+
+    def test_a_computation_that_breaks_down(self, folder, monkeypatch):
+        monkeypatch.setattr(
+            "structrank.applications.recover", lambda *_, **__: np.linalg.inv([[0]])
+        )
+        done = call(folder, ["recover", "series.csv"], monkeypatch)
+        assert_fails(done, r"the computation broke down \(Singular matrix\): take more samples")
+
+
+class TestSystemsOfColumns:
+    """Inputs and outputs of `identify`."""
+
+    @pytest.mark.parametrize(
+        ("inputs", "outputs"), [("valve", "valve"), ("valve", "1"), ("1,1", "2"), ("1", "2,flow")]
+    )
+    def test_a_column_is_named_once(self, folder, monkeypatch, inputs, outputs):
+        arguments = ["identify", "record.csv", "--inputs", inputs, "--outputs", outputs]
+        assert_fails(
+            call(folder, arguments, monkeypatch),
+            r"is asked for more than once, but each .*--inputs and --outputs together\): leave",
+        )
+
+    def test_copies_of_a_column(self, tmp_path, monkeypatch):
+        text_file(tmp_path / "s.csv", "a,b", SERIES, SERIES)
+        arguments = ["identify", "s.csv", "--inputs", "a", "--outputs", "b"]
+        assert_fails(call(tmp_path, arguments, monkeypatch), "input 0 and output 0, .*the same")
+
+    def test_times_are_no_channel(self, folder, tmp_path, monkeypatch):
+        values = read(folder / "record.csv").values
+        text_file(tmp_path / "s.csv", "t,valve,flow", np.arange(len(values)), *values.T)
+        arguments = ["identify", "s.csv", "--inputs", "valve", "--outputs", "flow"]
+        done = call(tmp_path, arguments, monkeypatch)
+        assert done.stdout == 'order     1\npoles     0.8\nindex     column "t"\n'
+        values = np.delete(values, 7, axis=0)
+        times = np.delete(np.arange(len(values) + 1), 7)
+        text_file(tmp_path / "s.csv", "t,valve,flow", times, *values.T)
+        assert_fails(call(tmp_path, arguments, monkeypatch), "irregular .*; --index none reads")
+        assert call(tmp_path, [*arguments, "--index", "none"], monkeypatch).exit_code == 0
+
+    def test_the_file_is_read_once(self, folder, monkeypatch):
+        from structrank.files import formats
+
+        count = []
+        reader = formats.read_text
+
+        def counted(*arguments):
+            count.append(1)
+            return reader(*arguments)
+
+        monkeypatch.setattr(formats, "read_text", counted)
+        assert call(folder, GOOD["identify"], monkeypatch).exit_code == 0
+        assert len(count) == 1  # a pipe can be read but once
 
 
 class TestBadOutputs:
@@ -522,7 +642,10 @@ class TestUsage:
             (["--variable", "x"], "choose columns"),
             (["--window", "99"], "window"),
             (["--window", "5,5"], "window"),
-            (["--channels", "1"], "channels is 1"),
+            (["--channels", "1"], r"channels is 1, but .* \(60,\), .* from 0 to 0"),
+            (["--channels", "-2"], "channels is -2, but"),
+            (["--columns", "2,2"], 'column "2" is asked for more than once'),
+            (["--index", "2", "--columns", "-1"], 'no column "-1"'),
         ],
     )
     def test_options_that_do_not_fit_the_file(self, folder, monkeypatch, arguments, message):
@@ -560,6 +683,20 @@ class TestUsage:
         done = call(folder, ["recover", "series.csv", "--out", out], monkeypatch)
         assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
         assert not list(tmp_path.iterdir())
+
+    def test_a_solver_that_does_not_come_to_rest(self, folder, monkeypatch):
+        import warnings
+
+        def hurried(*_, **__):
+            for name in ("select_mu", "recover"):
+                warnings.warn(f"{name}: Raise stop.max_iter.", ConvergenceWarning, stacklevel=2)
+            np.float64(1e300) ** 2  # which warns of an overflow
+            return recover(SERIES, rank=3, mu=1.0)
+
+        monkeypatch.setattr("structrank.applications.recover", hurried)
+        done = call(folder, ["recover", "series.csv", "--quiet"], monkeypatch)
+        assert done.stderr.startswith("Warning: the solver did not come to rest")
+        assert done.stderr.count("\n") == 1
 
     def test_warnings_are_one_line_each(self, folder, monkeypatch):
         import warnings

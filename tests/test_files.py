@@ -20,7 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from structrank.applications.containers import check_regular
 from structrank.files import FileError, Table, check_writable, formats, read, write
+from structrank.files.regular import irregular_cell
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 BINARY = [".npy", ".npz", ".mat", ".h5", ".hdf5", ".zarr"]
@@ -65,10 +67,19 @@ class TestText:
         write(tmp_path / "back.csv", read(path))
         assert (tmp_path / "back.csv").read_text() == WEATHER
 
-    @pytest.mark.parametrize("cell", ["", "nan", "NaN", "NA", "na", "N/A", "null", "  "])
+    @pytest.mark.parametrize(
+        "cell", ["", "nan", "NA", "na", "N/A", "null", "  ", "#N/A", "<NA>", "None"]
+    )
     def test_missing(self, tmp_path, cell):
         values = read(text_file(tmp_path, f"a,b\n1,2\n{cell},4\n")).values
         np.testing.assert_array_equal(values, [[1, 2], [np.nan, 4]])
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
+    def test_errors_of_a_spreadsheet_are_no_comments(self, tmp_path, name):
+        table = read(text_file(tmp_path, "# a comment\nx\n1\n#N/A\n3\n#NAMES\n", name))
+        np.testing.assert_array_equal(table.values, [1, np.nan, 3])
+        with pytest.raises(FileError, match='line 3, column "x": "#DIV/0!" is not a number'):
+            read(text_file(tmp_path, "x\n1\n#DIV/0!\n3\n", name))
 
     def test_complex_numbers(self, tmp_path):
         table = read(text_file(tmp_path, "z,x\n1+2j,1\n(3-1e-3j),2\n,3\n-2i,4\n"), columns="z")
@@ -287,6 +298,14 @@ class TestTextErrors:
             ("d,x\nmo,1\ntu,2\nmo,3\n", 'line 4, column "d": "mo" stands in the index already, in'),
             ("d,x\nmo,1\n,2\n", 'line 3, column "d": the time is missing, .*--index none'),
             ("d,x\nmo,1\nNA,2\n", 'line 3, column "d": the time is missing'),
+            ("x\n1\n-\n", r'"-" is not a number \(leave the cell empty if its value is missing\)$'),
+            (
+                "a|b\n1|2\n",
+                r'line 2 starts with "1\|2" \(tabs, semicolons or commas separate cells',
+            ),
+            ("a,b\nx,y\nz,w\n", 'no numbers in it, but .*: line 2 starts with "x"$'),
+            (f"a,b\n1,2\n3,{50 * 'x'}\n", f'line 3, column "b": "{40 * "x"}..." is not a number$'),
+            ('a,b\n1,2\n3,"4\n5,6\n', 'line 3, column "b": "45,6" is not a number'),
         ],
     )
     def test_what_is_wrong_and_where(self, tmp_path, text, message):
@@ -311,6 +330,18 @@ class TestTextErrors:
     def test_columns_that_are_not_there(self, tmp_path, columns, message):
         with pytest.raises(FileError, match=message):
             read(text_file(tmp_path, WEATHER), columns=columns)
+
+    @pytest.mark.parametrize("columns", [["wind", "wind"], [3, "rain"], ["2", "rain", 2]])
+    def test_a_column_twice(self, tmp_path, columns):
+        with pytest.raises(FileError, match=f'column "{columns[0]}" is asked for more than once'):
+            read(text_file(tmp_path, WEATHER), columns=columns)
+        write(tmp_path / "a.npy", Table(np.ones((3, 2))))
+        with pytest.raises(FileError, match='column "2" is asked for more than once'):
+            read(tmp_path / "a.npy", columns=[2, "1", "2"])
+
+    def test_an_index_and_nothing_else(self, tmp_path):
+        with pytest.raises(FileError, match="there are no numbers beside the index, but a column"):
+            read(text_file(tmp_path, "x\n1\n2\n"), index="x")
 
     @pytest.mark.parametrize("suffix", [".csv", ".npy"])
     def test_no_columns(self, tmp_path, suffix):
@@ -339,6 +370,71 @@ class TestTextErrors:
             read(path)
         with pytest.raises(FileError, match="choose columns"):
             read(text_file(tmp_path, WEATHER), variable="wind")
+
+
+class TestRegular:
+    """The index of a file is looked at as that of a Series, without pandas."""
+
+    @pytest.mark.parametrize(
+        "frequency",
+        ["D", "h", "7min", "W", "B", "MS", "ME", "BMS", "BME", "QS", "QE", "YS", "YE", "2MS"],
+    )
+    @pytest.mark.parametrize("left_out", [None, 7, 3], ids=str)
+    def test_calendars_are_those_of_pandas(self, frequency, left_out):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        index = pd.date_range("2023-01-02", periods=15, freq=frequency)
+        if left_out is None:
+            check_regular(index)
+            assert irregular_cell(list(map(str, index))) is None
+            return
+        index = index.delete(left_out)
+        cells = [str(time) for time in index]
+        with pytest.raises(ValueError, match=rf"irregular \(around {irregular_cell(cells)}\)"):
+            check_regular(index)
+
+    @given(
+        st.lists(st.integers(0, 40), min_size=3, max_size=6, unique=True),
+        st.sampled_from(["D", "h", "B"]),
+    )
+    @settings(max_examples=100, deadline=None)
+    def test_any_times_are_judged_as_by_pandas(self, places, frequency):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        index = pd.date_range("2024-02-26", periods=41, freq=frequency)[sorted(places)]
+        try:
+            check_regular(index)
+            expected = True
+        except ValueError:
+            expected = False
+        assert (irregular_cell([str(time) for time in index]) is None) == expected
+
+    @pytest.mark.parametrize(
+        ("cells", "expected"),
+        [
+            (["0.1", "0.2", "0.3", "0.401"], "0.401"),
+            (["0.1", "0.2", "0.3", "0.40001"], None),
+            (["4", "3", "2", "1"], None),
+            (["4", "3", "1", "0"], "1"),
+            (["0", "inf", "2", "3"], "inf"),
+            (["5", "9"], None),
+            (["north", "south", "east"], None),
+            (["2023_11", "2023_12", "2024_01"], None),
+            (["2023-11", "2023-12", "2024-01"], None),
+            (["2023-10", "2023-11", "2023-12", "2024-02"], "2024-02"),
+            (["2024-03-15", "2024-04-15", "2024-05-15"], "2024-04-15"),
+            (["2024-03-01T00:00", "2024-04-01T00:00", "2024-05-01T01:00"], "2024-04-01T00:00"),
+            (["2024-03-31T01:00+01:00", "2024-03-31T03:00+02:00", "2024-03-31T04:00+02:00"], None),
+            (
+                ["2024-03-31T01Z", "2024-03-31T02Z", "2024-03-31T03Z", "2024-03-31T05Z"],
+                "2024-03-31T05Z",
+            ),
+            (["2024-03-15", "2024-04-19", "2024-05-17"], None),  # third Fridays
+            (["2024-03-15", "2024-05-17", "2024-06-21"], "2024-05-17"),
+            (["31.01.2024", "01.02.2024", "07.02.2024"], None),
+            (["0001-01-01T00:00+14:00", "0001-01-02", "0001-01-09"], None),
+        ],
+    )
+    def test_numbers_times_and_labels(self, cells, expected):
+        assert irregular_cell(cells) == expected
 
 
 @pytest.mark.parametrize("suffix", BINARY)
@@ -759,6 +855,12 @@ def test_writable_is_known_beforehand(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(FileError, match=f"{tmp_path} is protected"):
         check_writable(tmp_path / "b.csv")
+
+
+def test_what_keeps_a_file_from_being_written_is_said_once(tmp_path):
+    path = tmp_path / f"{240 * 'a'}.csv"  # too long with what is added while it is written
+    with pytest.raises(FileError, match="a.csv cannot be written: File name too long$"):
+        write(path, Table(np.arange(3.0)))
 
 
 class TestTable:

@@ -275,6 +275,7 @@ def test_every_choice_can_be_made():
         (np.full(50, np.inf), np.zeros(50), {}, "inf"),
         (np.arange(50.0), np.ones(50), {}, "constant"),
         (np.arange(8.0), np.arange(8.0), {}, "need at least"),
+        (np.arange(50.0), np.arange(50.0), {}, "input 0 and output 0, .* are the same numbers"),
         (np.arange(50.0), np.r_[np.arange(30.0), np.full(20, np.nan)], {}, "last third"),
         (np.arange(50.0), np.sin(np.arange(50.0)), {"window": 40}, "at most 8"),
         (np.arange(50.0), np.sin(np.arange(50.0)), {"order": 30}, "larger window"),
@@ -299,6 +300,14 @@ def test_units_do_not_matter(in_unit, out_unit):
         model.C * (in_unit / out_unit) if in_unit > 1 else model.C / out_unit * in_unit
     ) @ model.B
     np.testing.assert_allclose(gain, 1.0, atol=1e-4)
+
+
+def test_a_channel_is_input_or_output():
+    truth = system(2, 2, 1)
+    u, y = record(truth, 120)
+    u[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"input 1 and output 1, counted from 0, .*leave one"):
+        identify(u, np.concatenate([y, u[:, 1:]], axis=1))
 
 
 def test_wrong_types():

@@ -12,6 +12,7 @@ from structrank.applications import denoise, forecast, impute, recover, sinusoid
 from structrank.applications.estimates import Estimates
 from structrank.applications.frequencies import frequencies, modes_table
 from structrank.applications.local import local_windows
+from structrank.applications.outliers import find_outliers
 from structrank.applications.recovery import from_channels, hankel_problem
 from structrank.holdout import left_out
 from structrank.modes import NoModes
@@ -267,6 +268,32 @@ def test_frequencies_take_what_is_known():
     np.testing.assert_allclose(large.frequencies, 2 * small.frequencies, rtol=1e-4)
 
 
+def close_tones(noise, seed, length=113):
+    """Two tones 0.3 / length apart."""
+    rng = np.random.default_rng(seed)
+    truth = Modes([0.2, 0.2 + 0.3 / length], 0.0, np.exp(2j * np.pi * rng.random(2)))
+    real, imaginary = rng.standard_normal((2, length))
+    return np.sort(truth.frequencies[:, 0]), truth.signal(length) + noise * (real + 1j * imaginary)
+
+
+def test_two_tones_within_a_third_of_a_bin_come_with_errors_that_cover_them():
+    sure = []
+    for seed in range(6):
+        truth, samples = close_tones(0.01, seed)
+        modes = frequencies(samples)  # without a warning
+        order = np.argsort(modes.frequencies[:, 0])
+        sure.append((modes.frequencies[order, 0] - truth) / modes.stderr.frequencies[order, 0])
+    assert np.max(np.abs(sure)) < 3
+    assert 0.3 < np.mean(np.square(sure)) < 2
+
+
+def test_two_tones_that_noise_makes_one_of_are_warned_of():
+    """Their spacing has a standard error of half of itself."""
+    for seed in (0, 2):
+        with pytest.warns(UserWarning, match="hardly tell the modes of frequencies .* apart"):
+            frequencies(close_tones(0.1, seed)[1])
+
+
 def test_frequencies_of_noise_are_an_error(rng):
     with pytest.raises(NoModes, match="nothing but noise is found"):
         frequencies(rng.standard_normal(50))
@@ -408,6 +435,60 @@ def test_gross_errors_are_found_and_left_out():
     assert not np.any(clean.outliers)
 
 
+def spoiled_decays(share, size, seed, length=140):
+    """Two decays with 1% noise, and gross errors of about `size` times their largest value."""
+    rng, t = np.random.default_rng(seed), np.arange(length)
+    truth = np.exp(-t / 200) * np.cos(0.5 * t) + 0.7 * np.exp(-t / 300) * np.cos(1.3 * t + 1)
+    samples = truth + 0.01 * rng.standard_normal(length)
+    wrong = np.sort(rng.choice(length, int(share * length), replace=False))
+    signs = rng.choice([-1, 1], len(wrong))
+    samples[wrong] += size * np.max(np.abs(truth)) * signs * rng.uniform(0.5, 1.5, len(wrong))
+    return truth, samples, wrong
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0, 10.0])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.2, 0.3])
+def test_gross_errors_in_up_to_three_of_ten_samples_are_found_without_a_warning(share, size):
+    """Warnings are errors here."""
+    for seed in range(2):
+        _, samples, wrong = spoiled_decays(share, size, seed)
+        found = np.flatnonzero(find_outliers(hankel_problem(samples)))
+        assert set(wrong) <= set(found)
+        assert len(found) <= len(wrong) + 1
+
+
+def test_gross_errors_in_three_of_ten_samples_are_left_out():
+    truth, samples, wrong = spoiled_decays(0.3, 2.0, 0)
+    found = recover(samples, robust=True)
+    np.testing.assert_array_equal(np.flatnonzero(found.outliers), wrong)
+    assert found.rank == 4
+    assert np.linalg.norm(found.signal - truth) < 0.01 * np.linalg.norm(truth)
+
+
+def test_the_only_sample_of_a_channel_is_no_gross_error():
+    samples = np.column_stack([np.full(20, 5.0), np.full(20, np.nan)])
+    samples[-1, 1] = 50.0
+    problem = hankel_problem(samples, 5, 1)
+    assert not np.any(find_outliers(problem))
+    assert np.all(np.isfinite(recover(samples, window=5, channels=1, robust=True).signal))
+
+
+@pytest.mark.parametrize("size", [2.0, 10.0])
+def test_more_gross_errors_than_can_be_told_are_warned_of(size):
+    for seed in range(2):
+        _, samples, _ = spoiled_decays(0.4, size, seed)
+        with pytest.warns(UserWarning, match="gross errors, but more than a third .* may be wrong"):
+            find_outliers(hankel_problem(samples))
+
+
+def test_gross_errors_that_were_not_found_are_warned_of():
+    """The median does not see that what is left is not noise."""
+    _, samples, wrong = spoiled_decays(0.45, 2.0, 0)
+    with pytest.warns(UserWarning, match="gross errors, but .* does not look like noise"):
+        found = recover(samples, robust=True, kind="refit")
+    assert np.sum(found.outliers) < len(wrong) // 2
+
+
 def test_a_picture_with_rows_missing_is_filled(rng):
     """It is no sum of a few modes."""
     x, y = np.arange(120.0)[:, None], np.arange(110.0)
@@ -473,8 +554,8 @@ def test_windows_are_small_beside_the_signal():
     assert local_windows((200,), 20) == [(4,), (8,)]
     assert local_windows((10**7,), 1) == [(4,)]
     assert local_windows((200, 100), 1) == [(4, 4), (8, 8), (16, 16)]
-    assert local_windows((200, 100), 8) == [(4, 4), (8, 8)]
+    assert local_windows((200, 100), 8) == [(4, 4), (10, 10)]
     assert local_windows((200, 9), 1) == [(4, 4), (8, 4), (16, 4)]
-    assert local_windows((64, 64, 64), 1) == [(4, 4, 4), (8, 8, 8)]
-    assert local_windows((64, 64), 200) == []
+    assert local_windows((64, 64, 64), 1) == [(4, 4, 4), (9, 9, 9)]
+    assert local_windows((64, 64), 300) == []
     assert hankel_problem(np.ones((8, 200, 100)), channels=0).structure.window == (6, 6)

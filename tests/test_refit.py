@@ -157,18 +157,51 @@ def test_fit_is_the_least_squares_optimum(rng, real):
 def test_misfit_never_rises(rng, monkeypatch):
     truth, problem, seen = noisy_modes(rng, True)
     accepted = []
-    triangle = ModalFit._triangle
+    triangle, with_amplitudes = ModalFit._triangle, ModalFit._with_amplitudes
 
     def recorded(self, model):
         accepted.append(np.sum(np.abs((model.signal()[:, 0] - problem.b)[seen]) ** 2))
         return triangle(self, model)
 
+    def tried(self, model):
+        before = len(accepted)
+        trial = with_amplitudes(self, model)
+        del accepted[before:]
+        return trial
+
     monkeypatch.setattr(ModalFit, "_triangle", recorded)
+    monkeypatch.setattr(ModalFit, "_with_amplitudes", tried)
     shifted = Modes(truth.frequencies * 1.05, truth.dampings, truth.amplitudes)
     fit = ModalFit(problem, shifted, seen * 1.0, undamped=False)
     assert len(accepted) > 3
     assert np.all(np.diff(accepted) < 0)
     assert fit.misfit == pytest.approx(accepted[-1])
+
+
+def test_modes_that_nearly_coincide_find_their_way_apart(rng):
+    """A long curved valley, through which small steps of all parameters do not get in time."""
+    length, apart = 113, 0.3 / 113
+    for _ in range(4):
+        truth = Modes([0.2, 0.2 + apart], 0.0, np.exp(2j * np.pi * rng.random(2)))
+        y = truth.signal(length)
+        problem = Problem(Hankel(length, window=57), y + 0.03 * noise_like(y, rng), 1.0)
+        near = Modes(0.2 + apart * np.array([0.43, 0.57]), 0.0, [10.0, -10.0])
+        fits = [
+            ModalFit(problem, modes, np.ones(length), undamped=False) for modes in (near, truth)
+        ]
+        assert fits[0].misfit == pytest.approx(fits[1].misfit, rel=1e-6)
+
+
+def test_undamped_fit_from_damped_modes_finds_close_tones(rng):
+    """The amplitudes of the damped modes, where these are undamped, would lead far away."""
+    t = np.arange(90.0)
+    tones = conjugated(Modes([0.12, 0.12 + 0.3 / 90], 0.0, [0.5, 0.5 * np.exp(2j)]))
+    for _ in range(5):
+        b = tones.signal(90).real + 0.1 * rng.standard_normal(90)
+        problem = Problem(Hankel(90, window=45), b, 1.0)
+        damped = conjugated(Modes([0.12, 0.13], [0.02, -0.02], [1.0, 0.5 * np.exp(-0.02 * t[-1])]))
+        fits = [ModalFit(problem, modes, np.ones(90), undamped=True) for modes in (damped, tones)]
+        assert fits[0].misfit == pytest.approx(fits[1].misfit, rel=1e-4)
 
 
 @pytest.mark.parametrize("real", [True, False])

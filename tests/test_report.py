@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 import xarray as xr
 
 import structrank
+from structrank import Status
 from structrank.applications import forecast, recover
 from structrank.files import FileError
 from structrank.report import number_and_error, write_report
@@ -144,6 +146,26 @@ class TestRecovery:
         assert len(found.modes) == 3
         f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
         assert number_and_error(f, error) in text
+
+    @pytest.mark.parametrize("status", Status)
+    def test_why_the_solver_stopped_is_said_in_plain_words(self, found, tmp_path, status):
+        result = replace(found.result, status=status)
+        write_report(tmp_path / "a.html", replace(found, result=result))
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert re.search(r"solver \d+ iterations?, (until|the most that)", text)
+        assert ("before it came to rest" in text) == (
+            status in (Status.MAX_ITERATIONS, Status.MAX_TIME, Status.INTERRUPTED)
+        )
+        for internal in ("stop.", "Hankel(", "window=", "result.", "SMALL", "GAP"):
+            assert internal not in text
+
+    def test_an_average_is_called_so(self, found, tmp_path):
+        write_report(tmp_path / "a.html", replace(found, kind="average", modes=None, rank=5))
+        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+        assert "a signal with at most 5 patterns in short windows of it" in text
+        assert "estimate average of local fits" in text
+        assert "not of this fit" in text
+        assert "sinusoids" not in text
 
     def test_convex_estimates_are_certified_themselves(self, tmp_path):
         write_report(tmp_path / "a.html", recover(SERIES, mu=1.0, kind="convex"))

@@ -6,6 +6,7 @@ import csv
 import json
 import platform
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -148,6 +149,40 @@ class TestCommand:
         assert 'pip install "structrank[plot]"' in done.output
         assert not out.exists()
 
+    @pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
+    def test_nothing_is_left_of_a_run_that_was_cut_short(self, monkeypatch, tmp_path, error, code):
+        def cut_short(folder, **_):
+            (folder / "half.txt").write_text("half")
+            raise error
+
+        monkeypatch.setattr("structrank.reproduce.reproduce_scs", cut_short)
+        arguments = ["reproduce", "scs", "--out", str(tmp_path / "new" / "results")]
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == code
+        assert len(done.stderr.splitlines()) == 1
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+    def test_nothing_is_left_of_a_run_that_was_ended(self, tmp_path):
+        script = (
+            "import time\n"
+            "from structrank import cli, reproduce\n"
+            "def slow(folder, **_):\n"
+            "    (folder / 'half.txt').write_text('half')\n"
+            "    print('begun', flush=True)\n"
+            "    time.sleep(60)\n"
+            "reproduce.reproduce_scs = slow\n"
+            "cli.main(['reproduce', 'scs', '--out', 'new/results'])\n"
+        )
+        command = [sys.executable, "-c", script]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=-1, stderr=-1) as process:
+            assert process.stdout.readline() == b"begun\n"
+            assert list(tmp_path.rglob("half.txt"))
+            process.terminate()
+            assert process.wait(30) == 143
+            assert process.stderr.read() == b""
+        assert list(tmp_path.iterdir()) == []
+
     def test_unknown_experiment(self):
         done = CliRunner().invoke(main, ["reproduce", "everything"])
         assert done.exit_code == 2
@@ -164,6 +199,50 @@ class TestOutput:
         with pytest.raises(RuntimeError, match="midway"):
             fail_midway()
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+    def test_folders_made_for_it_go_as_well(self, tmp_path, error):
+        (tmp_path / "there").mkdir()
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "file.txt").write_text("stays")
+
+        def fail(out):
+            with new_folder(tmp_path / out) as folder:
+                (folder / "half.txt").write_text("half")
+                raise error
+
+        for out in ("new/deep/out", "there/new/out", "full/out"):
+            with pytest.raises(error):
+                fail(out)
+        left = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
+        assert left == {"there", "full", "full/file.txt"}
+
+    def test_others_may_use_the_folders_made_for_it(self, tmp_path):
+        def fail():
+            with new_folder(tmp_path / "results" / "out"):
+                (tmp_path / "results" / "other").mkdir()
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail()
+        assert [path.name for path in (tmp_path / "results").iterdir()] == ["other"]
+
+    def test_an_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
+        self, tmp_path, monkeypatch
+    ):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "old.txt").write_text("old")
+        rename = Path.rename
+
+        def fail(path, target):
+            if ".partial-" in path.name:
+                raise KeyboardInterrupt
+            return rename(path, target)
+
+        monkeypatch.setattr(Path, "rename", fail)
+        with pytest.raises(KeyboardInterrupt), new_folder(tmp_path / "out", force=True):
+            pass
+        assert [path.name for path in tmp_path.rglob("*")] == ["out", "old.txt"]
 
     def test_a_failed_run_leaves_the_old_folder(self, tmp_path):
         (tmp_path / "out").mkdir()

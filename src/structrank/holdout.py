@@ -11,7 +11,7 @@ from ._array import Array, array_namespace, like, to_numpy
 from .measure import Everything, Operator, Weighted
 from .problem import Problem
 
-HELD_OUT = 5  # one in about this many samples is left out
+ONE_IN, ONE_IN_FEW, FEW = 10, 5, 200  # so many samples is left out; of fewer than 200
 TRIES = 10  # places to which the gaps are moved
 
 
@@ -73,17 +73,18 @@ def clearly_better(errors: np.ndarray, than: np.ndarray) -> bool:
 def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.ndarray]:
     """Parts of the samples to be left out in turn, in gaps like those of the data.
 
-    The missing ones, moved to where about a fifth of the samples is hit; or, if there is no such
-    place, as for scattered ones or few, a random fifth, of which up to five do not overlap. Edges
-    that are seen all along are never left out: to predict them is harder than what the data ask
-    for.
+    The missing ones, moved to where about a tenth of the samples is hit (a fifth, of few samples
+    or if there is one part only); or, if there is no such place, as for scattered ones or few,
+    random ones, in parts of which up to five do not overlap. Edges that are seen all along are
+    never left out: to predict them is harder than what the data ask for.
     """
     seen = to_numpy(problem.measure.weights) > 0
     structure: Any = problem.structure
     axes = tuple(range(len(structure.lengths)))
     inside = seen & ~_whole_edges(seen, axes)
     inside = inside if np.any(inside) else seen
-    scattered = rng.permutation(np.arange(seen.size) % HELD_OUT).reshape(seen.shape)
+    one_in = ONE_IN_FEW if count == 1 or np.count_nonzero(seen) < FEW else ONE_IN
+    scattered = rng.permutation(np.arange(seen.size) % one_in).reshape(seen.shape)
     parts = []
     for k in range(count):
         moved = [
@@ -91,10 +92,10 @@ def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.
             for _ in range(TRIES)
         ]
         shares = [np.count_nonzero(part) / np.count_nonzero(seen) for part in moved]
-        nearest = int(np.argmin(np.abs(np.array(shares) - 1 / HELD_OUT)))
+        nearest = int(np.argmin(np.abs(np.array(shares) - 1 / one_in)))
         part = moved[nearest]
-        if not 1 / (4 * HELD_OUT) <= shares[nearest] <= 1 / 3:
-            part = inside & (scattered == k % HELD_OUT)
+        if not 1 / (4 * one_in) <= shares[nearest] <= 1 / 3:
+            part = inside & (scattered == k % one_in)
         if not np.any(part):  # of very few samples
             part.flat[rng.choice(np.flatnonzero(inside))] = True
         parts.append(part)

@@ -13,7 +13,7 @@ from .problem import positive
 from .structures.base import positive_ints
 
 MAX_STEPS, CG_STEPS = 15, 20  # and of conjugate gradients in each
-FEW_STEPS, FEW_CG_STEPS = 6, 3  # where the end is to be early
+FEW_STEPS, FEW_CG_STEPS = 10, 3  # where the end is to be early
 STILL = 2e-3  # relative change of the signal below which the steps end
 ENOUGH = 3e-2  # of the residual is left when conjugate gradients stop
 PIECE = 4096  # windows of a series looked at together

@@ -58,6 +58,8 @@ class ModalFit:
         self.shape: tuple[int, ...] = structure.lengths
         self.values = to_numpy(problem.b).astype(complex if is_complex(problem.b) else float)
         start = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
+        if undamped:  # the amplitudes belong to modes that may have been damped
+            start = self._with_amplitudes(start)
         self.model, triangle = self._best(start)
         self.R, self.misfit = triangle[:-1, :-1], _square(triangle)
 
@@ -94,6 +96,9 @@ class ModalFit:
                 step = Vh.T @ (s / (s**2 + damping) * target)
                 trial = model.moved(step / scale)
                 after = self._misfit(trial) if trial.growth <= MAX_GROWTH else np.inf
+                if after < np.inf:  # amplitudes follow at once, along curved valleys
+                    trial = self._with_amplitudes(trial)
+                    after = self._misfit(trial)
                 if after < before or damping > 1e8:
                     break
                 damping *= 10

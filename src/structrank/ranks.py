@@ -9,7 +9,7 @@ import numpy as np
 
 from ._array import inner, to_numpy
 from .measure import Weighted
-from .modes import NoModes
+from .modes import NoModes, has_modes
 from .refit import Refit, refit
 from .run import ConvergenceWarning, Result
 from .spread import deviation_by_median
@@ -17,6 +17,7 @@ from .spread import deviation_by_median
 LEAST_LEVEL = 0.05  # of the noise by the median, as a share of that by the root mean square
 NOTHING = 1e-2  # singular values below this share of mu are rounding
 BELOW, ABOVE = 2, 2  # ranks looked at around the number of singular values above mu
+FEW = 20  # modes; more than this, and than a quarter of the samples, explain nothing
 
 
 def choose_rank(result: Result, sigma: float | None = None) -> Refit:
@@ -24,7 +25,8 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
 
     Singular values above mu count as found, those below a hundredth of it as rounding. Lower ranks
     are looked at as long as they are better. Ranks that leave a value of the signal less certain
-    than its scale, as where a mode grows into a gap, are not taken.
+    than its scale, as where a mode grows into a gap, are not taken, nor more than 20 modes
+    that have more than half as many parameters as there are samples.
 
     Parameters
     ----------
@@ -49,6 +51,10 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
         raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
     values = result.X.singular_values() / result.problem.mu
     found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
+    if has_modes(result.problem.structure):
+        seen = int(np.count_nonzero(to_numpy(result.problem.data)))
+        most = min(most, max(FEW, seen // 4))
+        found = min(found, most)
     scale = unshrunk_scale(result)
     best: Refit | None = None
     for rank in range(min(found + ABOVE, most), -1, -1):

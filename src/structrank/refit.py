@@ -101,7 +101,8 @@ class Refit(Report):
                 "cannot be estimated: pass sigma to refit, or take a smaller rank"
             )
         errors = self.unit_errors()
-        errors = np.where(np.isinf(errors), np.inf, self.sigma * errors)  # also if sigma is 0
+        known = np.isfinite(errors)
+        errors = np.where(known, self.sigma * np.where(known, errors, 0.0), np.inf)
         return like(errors, self.y, real=True)
 
     @property

@@ -18,6 +18,7 @@ from ._page import about, page, picture, table, text
 from .applications.containers import unwrap
 from .applications.frequencies import modes_table
 from .plotting import require_matplotlib
+from .run import Status
 
 if TYPE_CHECKING:
     from .applications import Forecast, Recovery
@@ -27,6 +28,27 @@ if TYPE_CHECKING:
 PAGES = (".html", ".htm")
 STDERR = "_stderr"  # end of the names of columns with standard errors
 MIDNIGHT = " 00:00:00"
+STOPPED = {
+    Status.GAP: "until the certified gap was small",
+    Status.SMALL_STEP: "until a further one changed next to nothing",
+    Status.SMALL_CHANGE: "until the objective changed by next to nothing",
+    Status.MAX_ITERATIONS: "the most that were allowed, before it came to rest",
+    Status.MAX_TIME: "until the time allowed was over, before it came to rest",
+    Status.FINISHED: "until it was done",
+    Status.CALLBACK: "until it was stopped",
+    Status.INTERRUPTED: "until it was interrupted, before it came to rest",
+}
+ESTIMATES = {
+    "refit": "fit of the modes",
+    "convex": "convex solution",
+    "average": "average of local fits",
+}
+NOT_CERTIFIED = {
+    "refit": "The signal shown is the fit of the modes found there, without the shrinkage of the "
+    "nuclear norm. The certificate is that of the convex solution, not of this fit.",
+    "average": "The signal shown is an average of fits of short windows, which predicted samples "
+    "that were left out better. The certificate is that of the convex solution, not of this fit.",
+}
 MOST_ROWS = 60  # of a table
 PACKAGES = ("numpy", "scipy", "matplotlib")
 PAPER = (
@@ -113,10 +135,12 @@ def _recovery(found: Recovery) -> Iterable[str]:
         np.count_nonzero(np.isnan(to_numpy(unwrap(found.samples, found.channels).values)))
     )
     size = int(np.prod(shape))
-    model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
+    model = f"sum of a few (damped) sinusoids, exponentials and slow trends: {found.rank} of them"
+    if found.kind == "average":
+        model = f"signal with at most {found.rank} patterns in short windows of it"
     yield text(
         f"{size} values, of which {size - missing} were seen and {missing} were missing. The "
-        f"signal was taken to be {model}: {found.rank} of them."
+        f"signal was taken to be a {model}."
     )
     yield picture(
         plotting.plot_signal,
@@ -130,11 +154,8 @@ def _recovery(found: Recovery) -> Iterable[str]:
     yield about(_settings(found))
     yield "<h2>Certificate</h2>"
     yield text(_certificate(result))
-    if found.kind == "refit":
-        yield text(
-            "The signal shown is the fit of the modes found there, without the shrinkage of the "
-            "nuclear norm. The certificate is that of the convex solution, not of this fit."
-        )
+    if found.kind in NOT_CERTIFIED:
+        yield text(NOT_CERTIFIED[found.kind])
     pictures = [
         picture(
             plotting.plot_convergence,
@@ -200,17 +221,14 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
     structure = problem.structure
     chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
     noise = "unknown" if found.sigma is None else f"{found.sigma:.4g} (standard deviation)"
-    names = {"refit": "fit of the modes", "convex": "convex solution"}
-    estimate = names.get(found.kind, found.kind)
     return [
         ("signal", _times(np.shape(found.signal))),
-        ("structure", repr(structure)),
-        ("matrix", f"{_times(structure.shape)}, never formed"),
-        ("estimate", estimate),
+        ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
+        ("estimate", ESTIMATES[found.kind]),
         ("rank", str(found.rank)),
-        ("mu", f"{problem.mu:.4g}, {chosen}"),
+        ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
         ("noise", noise),
-        ("solver", f"{_iterations(found.result)}: {found.result.status.value}"),
+        ("solver", f"{_iterations(found.result)}, {STOPPED[found.result.status]}"),
     ]
 
 
@@ -220,11 +238,12 @@ def _iterations(result: Result) -> str:
 
 def _certificate(result: Result) -> str:
     return (
-        f"The objective of the convex solution is {result.objective:.6g}, and its certified gap "
-        f"is {result.gap:.2g}: no other solution of the convex problem, in which a departure from "
-        f"the structure has a price, is better by more than {100 * result.gap:.2g}%. The bound "
-        "rests on a largest singular value that was found by iteration: strong evidence, not "
-        "proof. It says how well the problem was solved, not whether the signal is of this kind."
+        "The convex solution makes an objective small, in which the distance to the samples, the "
+        "nuclear norm and a departure from the structure have a price. Its objective is "
+        f"{result.objective:.6g}, and its certified gap is {result.gap:.2g}: no other solution is "
+        f"better by more than {100 * result.gap:.2g}%. The bound rests on a largest singular value "
+        "that was found by iteration: strong evidence, not proof. It says how well the problem was "
+        "solved, not whether the signal is of this kind."
     )
 
 

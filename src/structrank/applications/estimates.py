@@ -19,7 +19,7 @@ from ..refit import Refit, refit
 from ..run import ConvergenceWarning, Result, uninterrupted
 from ..selection import Selection, choose_rank, noise_mu, select_mu
 from ..structures.base import positive_int
-from .local import LocalFits
+from .local import LocalFits, best_local_fits
 
 GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
 MAX_ITER = 50
@@ -62,7 +62,7 @@ class Estimates:
         self.selection: Selection | None = None
         self.fit: Refit | None = None
         self.average: tuple[int, Array] = (0, problem.backprojection)
-        self.prediction_error = np.inf
+        self.prediction_error: np.ndarray | float = np.inf
         seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
         # A rank that explains nothing.
         self.too_high = min(seen // 4, 3 * min(problem.structure.shape) // 4)
@@ -70,9 +70,11 @@ class Estimates:
     def solve_and_refit(self, mu: float | None, *, progress: bool) -> None:
         """The solution and its refit, for a mu that is given or chosen."""
         if mu is None:
-            self.selection = select_mu(
-                self.problem, sigma=self.sigma, seed=self.seed, progress=progress
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the result says it
+                self.selection = select_mu(
+                    self.problem, sigma=self.sigma, seed=self.seed, progress=progress
+                )
             self.result, self.fit = self.selection.result, self.selection.refit
         else:
             self.result = self._solve(self.problem, positive(mu, "mu"), None)
@@ -92,7 +94,7 @@ class Estimates:
         """
         parts, training = self._left_out()
         with tqdm(desc="predict samples left out", disable=not progress) as bar:
-            local = LocalFits(self.problem, parts, bar)
+            local = best_local_fits(self.problem, parts, bar)
         residuals: Residuals = {**local.residuals}
         if mu is not None:
             results = [self._solve(p, positive(mu, "mu"), None, ROUGH) for p in training]
@@ -123,7 +125,7 @@ class Estimates:
         fits = [self._refit_or_convex(result) for result in results]
         refitted = self._residual(parts, fits)
         with tqdm(desc="predict samples left out", disable=not progress) as bar:
-            local = LocalFits(self.problem, parts, bar)
+            local = best_local_fits(self.problem, parts, bar)
         residuals: Residuals = {**local.residuals, "convex": convex}
         close = _about_best(residuals)
         errors = np.abs(np.mean([residuals[name] for name in close], axis=0))
@@ -137,7 +139,8 @@ class Estimates:
 
     def _averaged(self, local: LocalFits, residuals: Residuals, close: list[Any]) -> str:
         """The average of some estimates, and what to call it."""
-        self.prediction_error = _size(np.mean([residuals[name] for name in close], axis=0))
+        residual = np.mean([residuals[name] for name in close], axis=0)
+        self.prediction_error = local.prediction_error(residual)
         if close == ["convex"]:
             return "convex"
         fits = [local.fit(name) for name in close if name != "convex"]
@@ -149,13 +152,17 @@ class Estimates:
     def estimate(self, kind: str) -> tuple[Array, Array]:
         """The signal and its standard errors."""
         if kind == "average":
-            return self.average[1], 0 * abs(self.average[1]) + self.prediction_error
+            return self.average[1], self._everywhere(self.prediction_error)
         if kind == "convex" or self.fit is None:
-            return self.result.y, 0 * abs(self.result.y) + self.prediction_error
+            return self.result.y, self._everywhere(self.prediction_error)
         if self.fit.rank == 0:  # no signal was told apart from the noise, which may hide one
-            return self.fit.y, 0 * abs(self.fit.y) + (self.fit.sigma or 0.0)
-        errors = self.fit.stderr if self.fit.sigma is not None else 0 * abs(self.fit.y) + np.inf
+            return self.fit.y, self._everywhere(self.fit.sigma or 0.0)
+        errors = self.fit.stderr if self.fit.sigma is not None else self._everywhere(np.inf)
         return self.fit.y, errors
+
+    def _everywhere(self, error: np.ndarray | float) -> Array:
+        """An error in the shape of the signal."""
+        return 0 * abs(self.result.y) + like(np.asarray(error), self.result.y, real=True)
 
     def rank_of(self, kind: str) -> int:
         """The rank of an estimate."""

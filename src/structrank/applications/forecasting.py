@@ -155,21 +155,14 @@ def forecast(
     steps = positive_int(steps, "steps")
     if not 0 < level < 1:
         raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
+    known = None if rank is None else positive_int(rank, "rank")
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
-    if channels is None:
-        channels = given.channels
-    if values.ndim != (1 if channels is None else 2) or channels not in (None, 1):
-        raise ValueError(
-            f"the samples have shape {values.shape}, but a series, or with channels=1 a table of "
-            "series side by side, is expected"
-        )
-    if len(values) < FEWEST:
-        raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
+    channels = given.channels if channels is None else channels
+    _check_series(values, channels)
     sizes = channel_sizes(values, channels) if sigma is None else 1.0
     values = values / sizes
     options = _Options(window, channels, sigma, undamped, seed, progress)
-    known = None if rank is None else positive_int(rank, "rank")
     selection = options.select(values)
     past = _past(values, steps, known, selection.rank, options)
     fit = options.carried_on(selection, past.rank, len(values) + steps)
@@ -181,20 +174,23 @@ def forecast(
     if np.iscomplexobj(mean):  # both parts by themselves
         reach = reach * (1 + 1j) / np.sqrt(2)
     assert fit.modes is not None
-    ahead = [given.follow(part) for part in (mean, stderr.real, mean - reach, mean + reach)]
+    parts = (mean, stderr.real, mean - reach, mean + reach)
+    mean, stderr, lower, upper = (given.follow(part) for part in parts)
+    modes = scaled(fit.modes, sizes)
     return Forecast(
-        ahead[0],
-        ahead[1],
-        ahead[2],
-        ahead[3],
-        level,
-        fit.rank,
-        scaled(fit.modes, sizes),
-        past.error,
-        fit,
-        channels,
-        samples,
+        mean, stderr, lower, upper, level, fit.rank, modes, past.error, fit, channels, samples
     )
+
+
+def _check_series(values: np.ndarray, channels: int | None) -> None:
+    """An error unless these are one series, or several side by side, and long enough."""
+    if values.ndim != (1 if channels is None else 2) or channels not in (None, 1):
+        raise ValueError(
+            f"the samples have shape {values.shape}, but a series, or with channels=1 a table of "
+            "series side by side, is expected"
+        )
+    if len(values) < FEWEST:
+        raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
 
 
 @dataclass(frozen=True)

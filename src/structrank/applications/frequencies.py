@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ..modes import Modes, NoModes
 from .recovery import recover
+
+SURE = 4.0  # standard errors between two modes that can be told apart
 
 
 def frequencies(
@@ -24,7 +28,9 @@ def frequencies(
     """The frequencies, dampings, amplitudes and phases in a signal, with standard errors.
 
     Their number and the noise level come from the data (`select_mu`), and the modes are those
-    that fit the samples best (`refit`).
+    that fit the samples best (`refit`). Where two of them are less than one over the length apart
+    and their distance is not large beside its standard error, a warning says so: their
+    standard errors, which are to first order in the noise, may then be too small.
 
     Parameters
     ----------
@@ -69,7 +75,7 @@ def frequencies(
     >>> print(f"{modes.frequencies[0, 0]:.3f} +- {modes.stderr.frequencies[0, 0]:.4f}")
     0.120 +- 0.0001
     """
-    modes = recover(
+    found = recover(
         samples,
         window=window,
         channels=channels,
@@ -79,13 +85,37 @@ def frequencies(
         undamped=undamped,
         seed=seed,
         progress=progress,
-    ).modes
+    )
+    structure: Any = found.result.problem.structure
+    modes = found.modes
     if modes is None:
         raise NoModes(
             "nothing but noise is found in the samples, so they have no modes: take more samples, "
             "pass sigma if the noise level is known, or pass rank to have that many fitted anyway"
         )
+    pair = _hardly_apart(modes, structure.lengths)
+    if pair is not None:
+        names = " and ".join(np.array2string(f, precision=6) for f in modes.frequencies[pair])
+        warnings.warn(
+            f"these samples hardly tell the modes of frequencies {names} apart: they may be "
+            "further off than their standard errors say. More samples help, or less noise.",
+            stacklevel=2,
+        )
     return modes
+
+
+def _hardly_apart(modes: Modes, lengths: tuple[int, ...]) -> list[int] | None:
+    """Two modes less than one over the length apart, and by a few standard errors only, if any."""
+    if modes.stderr is None:
+        return None
+    rates = modes.dampings + 2j * np.pi * modes.frequencies
+    errors = 2 * np.pi * modes.stderr.frequencies
+    for pair in map(list, combinations(range(len(modes)), 2)):
+        one, other = rates[pair]
+        near = np.abs(one - other) @ lengths < 2 * np.pi and not np.allclose(one, other.conj())
+        if near and np.linalg.norm((one - other).imag) < SURE * np.linalg.norm(errors[pair]):
+            return pair
+    return None
 
 
 def modes_table(modes: Modes) -> dict[str, np.ndarray]:

@@ -106,37 +106,31 @@ def identify(
     u, y = paired(inputs, outputs)
     if not isinstance(offset, bool):
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
-    if order is None:
-        orders = list(range(1, positive_int(max_order, "max_order") + 1))
-    else:
-        orders = [positive_int(order, "order")]
     radius = np.exp(-1 / len(u)) if max_radius is None else positive(max_radius, "max_radius")
-    m, p, samples = u.shape[1], y.shape[1], len(u)
-    windows = _windows(window, samples, m, p)
-    possible = [n for n in orders if n <= p * (max(windows) - 1)]
-    if not possible:
-        raise ValueError(
-            f"order is {order}, but {p} outputs in window={max(windows)} block rows determine at "
-            f"most {p * (max(windows) - 1)} states: take a larger window"
-        )
-    first = int(_FIRST_PART * samples)
-    if np.all(np.isnan(y[:first])) or np.all(np.isnan(y[first:])):
-        raise ValueError(
-            "no output is seen in the first two thirds, or none in the last third, of the record, "
-            "but models are fitted to the one and compared on the other: cut the record"
-        )
+    m, p = u.shape[1], y.shape[1]
+    windows = _windows(window, len(u), m, p)
+    orders = _orders(order, max_order, max(windows), p)
+    _check_record(u, y)
     z, centre, scale = _normalised(np.concatenate([u, y], axis=1), offset)
     full, spread = z, np.zeros(m + p)
     if np.any(np.isnan(z)):
         full, spread = _completed(z, completion_window, mu, seed)
-    whole = OutputError(full[:, :m], z[:, m:], possible[0], offset, radius)
-    best = _chosen(whole, full[:, m:], possible, windows)
+    whole = OutputError(full[:, :m], z[:, m:], orders[0], offset, radius)
+    best = _chosen(whole, full[:, m:], orders, windows)
     fitted = replace(whole, order=best.problem.order)
     theta = fitted.minimize(best.theta, _STEPS, _TOLERANCE)
     missing = np.isnan(z[:, :m])
     if 0 < np.count_nonzero(missing) <= _MOST_UNKNOWN:
         fitted, theta = _with_inputs(fitted, theta, missing, spread[:m])
+    return _in_units(fitted, theta, centre, scale)
+
+
+def _in_units(
+    fitted: OutputError, theta: np.ndarray, centre: np.ndarray, scale: np.ndarray
+) -> InputOutputModel:
+    """The model of the record from that of its normalised channels."""
     A, B, C, D, x0, offsets, _ = fitted.split(theta)
+    m = B.shape[1]
     in_scale, out_scale = scale[:m], scale[m:]
     return InputOutputModel(
         A,
@@ -145,7 +139,7 @@ def identify(
         out_scale[:, None] * D / in_scale,
         x0,
         centre[:m],
-        centre[m:] + (out_scale * offsets if offset else 0.0),
+        centre[m:] + (out_scale * offsets if fitted.offset else 0.0),
     )
 
 
@@ -283,6 +277,38 @@ def _dynamics(
         A = np.linalg.solve(vectors.T, (vectors * (poles * wanted / radii)).T).T.real
         A *= min(1.0, most / spectral_radius_of(A))  # where the vectors are nearly dependent
     return A, observability[:outputs]
+
+
+def _orders(order: int | None, max_order: int, window: int, p: int) -> list[int]:
+    """The orders to try, none of them above what the outputs in a window determine."""
+    if order is None:
+        orders = list(range(1, positive_int(max_order, "max_order") + 1))
+    else:
+        orders = [positive_int(order, "order")]
+    most = p * (window - 1)
+    possible = [n for n in orders if n <= most]
+    if not possible:
+        raise ValueError(
+            f"order is {order}, but {p} outputs in window={window} block rows determine at most "
+            f"{most} states: lower the order, or take a larger window"
+        )
+    return possible
+
+
+def _check_record(u: np.ndarray, y: np.ndarray) -> None:
+    """An error if a channel is both input and output, or a part of the record has no output."""
+    for i, j in np.ndindex(u.shape[1], y.shape[1]):
+        if np.array_equal(u[:, i], y[:, j], equal_nan=True):
+            raise ValueError(
+                f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
+                "between different channels is looked for: leave one of them out"
+            )
+    first = int(_FIRST_PART * len(y))
+    if np.all(np.isnan(y[:first])) or np.all(np.isnan(y[first:])):
+        raise ValueError(
+            "no output is seen in the first two thirds, or none in the last third, of the record, "
+            "but models are fitted to the one and compared on the other: cut the record"
+        )
 
 
 def _windows(window: int | None, samples: int, m: int, p: int) -> list[int]:

@@ -50,7 +50,8 @@ class Recovery(Report):
         Which estimate predicted samples that were left out better: the fit of a few modes, the
         convex solution, or the average of local fits (`structrank.logdet`), and of the convex
         solution where it predicts as well. The standard error of the latter two is that of these
-        predictions, and the rank of an average that of the covariance of its windows.
+        predictions, one number for the whole signal unless a decay was evened out, and the rank of
+        an average that of the covariance of its windows.
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
     result : Result
@@ -199,7 +200,13 @@ def recover(
         found.solve_and_refit(mu, progress=progress)
         kind = found.better(kind, progress=progress)
     if not found.result.status.converged:
-        warnings.warn(f"recover: {found.result.message}", ConvergenceWarning, 2)
+        warnings.warn(
+            f"recover: the convex solution is known to a gap of {found.result.gap:.2g} of its "
+            "objective only, so mu, rank and noise may be chosen less well than usual: give rank "
+            "or sigma if they are known",
+            ConvergenceWarning,
+            2,
+        )
     signal, stderr = found.estimate(kind)
     fit = found.fit if kind == "refit" else None
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,11 +21,23 @@ import numpy as np
 
 from ..files import FileError, Table, check_writable, read
 from ..files.formats import TEXT
+from ..files.regular import irregular_cell, iso_times, numbers
+from ..run import ConvergenceWarning
 
 Command = Callable[..., None]
 FILE = click.Path(path_type=Path, readable=False)  # readers say what is wrong
 ERRORS = (ValueError, TypeError, ImportError, OSError, ArithmeticError, MemoryError)
-INTERRUPTED = 130  # the exit code that shells expect after Ctrl-C
+INTERRUPTED, TERMINATED = 130, 143  # the exit codes that shells expect after such signals
+NOT_SAID = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, RuntimeWarning)
+NOT_SOLVED = (
+    "the solver did not come to rest in the steps that it may make, so the result may be less "
+    "accurate than usual"
+)
+ADVICE = (
+    "take more samples, leave out columns of few samples (--columns), or try other options, such "
+    "as --rank or --order"
+)
+DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write it
 SIGNIFICANT = 6  # digits in a terminal; in a pipe there are all
 
 
@@ -76,6 +91,12 @@ def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
+index_option = click.option(
+    "--index",
+    metavar="COLUMN",
+    help="Column of times or labels of a text file, or none. Default: a first column that "
+    "holds no numbers, or is named like time.",
+)
 input_options = combined(
     click.argument("file", type=FILE),
     click.option(
@@ -84,12 +105,7 @@ input_options = combined(
         help="Columns by name, or by number from 1, with commas. Default: all of numbers.",
     ),
     click.option("--variable", metavar="NAME", help="Which array of a file of several."),
-    click.option(
-        "--index",
-        metavar="COLUMN",
-        help="Column of times or labels of a text file, or none. Default: a first column that "
-        "holds no numbers, or is named like time.",
-    ),
+    index_option,
 )
 window_option = click.option(
     "--window",
@@ -118,9 +134,9 @@ report_option = click.option("--report", type=FILE, help="Write a page to an .ht
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """What goes wrong ends the command with one line; what is doubtful is said in one each."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _cleaning_up():
         warnings.simplefilter("default")
-        warnings.showwarning = _warn
+        warnings.showwarning = partial(_warn, set())
         try:
             yield
         except BrokenPipeError:  # whoever reads has seen enough
@@ -132,18 +148,48 @@ def one_line_errors() -> Iterator[None]:
             raise click.ClickException(_one_line(error)) from None
 
 
-def _warn(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    if not issubclass(category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
-        click.echo(f"Warning: {' '.join(str(message).split())}", err=True)
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """A process that is asked to end removes what is half-written first."""
+
+    def end(*_: Any) -> None:
+        raise SystemExit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():  # which has no say in signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _warn(
+    said: set[str], message: Warning | str, category: type[Warning], *_: Any, **__: Any
+) -> None:
+    """Say it once, unless it is for programmers; what is not finite is an error later on."""
+    if issubclass(category, NOT_SAID):
+        return
+    text = NOT_SOLVED if category is ConvergenceWarning else " ".join(str(message).split())
+    if text not in said:
+        said.add(text)
+        click.echo(f"Warning: {text}", err=True)
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, np.linalg.LinAlgError):
+        return f"the computation broke down ({error}): {ADVICE}"
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def shows_progress(quiet: bool) -> bool:
     """Whether a progress bar is of use: not in a pipe."""
-    return not quiet and sys.stderr.isatty()
+    return not quiet and _is_terminal(sys.stderr)
+
+
+def _is_terminal(stream: Any) -> bool:
+    return stream is not None and stream.isatty()  # None: the stream is closed
 
 
 @dataclass(frozen=True)
@@ -163,7 +209,7 @@ def read_signal(
     index: str | None,
     channels: int | str | None = None,
 ) -> Given:
-    """Read a signal; as a Series or DataFrame if it has an index and pandas is installed."""
+    """Read a signal, whose index has to be regular; as a Series or DataFrame if there is pandas."""
     table = read(
         file, columns=columns, variable=variable, index=False if index == "none" else index
     )
@@ -171,29 +217,55 @@ def read_signal(
     if channels is None and text and side_by_side:
         channels = 1
     axis = channels if isinstance(channels, int) else None
+    _check_values(file, table.values, axis)
     column = None
     if table.index is not None:
         column = f'column "{table.index_name}"' if table.index_name else f"column {index or 1}"
-    return Given(table, _framed(table, axis, column), axis, column)
+        _check_index(table.index.tolist(), f"{file}: {column}")
+    return Given(table, _framed(table, axis), axis, column)
 
 
-def _framed(table: Table, channels: int | None, column: str | None) -> Any:
-    """The values with their index, which has to be regular."""
+def _check_values(file: Path, values: np.ndarray, channels: int | None) -> None:
+    """An error if values are infinite, or do not have the axis of channels."""
+    if channels is not None and not -values.ndim <= channels < values.ndim:
+        raise FileError(
+            f"{file}: channels is {channels}, but the values have shape {values.shape}, whose axes "
+            f"are counted from 0 to {values.ndim - 1}"
+        )
+    for place in np.argwhere(np.isinf(values))[:1]:
+        where = ", ".join(str(k + 1) for k in place)
+        raise FileError(
+            f"{file}: entry {where} (counted from 1) is infinite, or too large for a number, but "
+            "finite numbers are expected: leave the cell empty, or put NaN, if it is missing"
+        )
+
+
+def _check_index(cells: list[str], title: str) -> None:
+    """An error unless numbers and times are regular; a warning if dates cannot be read."""
+    cell = irregular_cell(cells)
+    if cell is not None:
+        does = "does without it" if numbers(cells) is None else "reads it as data"
+        raise FileError(
+            f"{title}: the index is irregular (around {cell}), but equal steps are expected: add a "
+            f"row with an empty cell for each time that is left out; --index none {does}"
+        )
+    if all(map(DATE.fullmatch, cells)) and iso_times(cells) is None:
+        warnings.warn(
+            f"{title}: {cells[0]} is no time in ISO 8601, such as 2024-05-31, so the rows are "
+            "taken to be equally spaced in time, unchecked",
+            stacklevel=2,
+        )
+
+
+def _framed(table: Table, channels: int | None) -> Any:
+    """The values with their index and names, if pandas is installed."""
     if table.index is None and table.names is None:
         return table.values
     try:
         import pandas as pd
     except ImportError:
         return table.values
-    from ..applications.containers import check_regular
-
     index = None if table.index is None else _pandas_index(table)
-    if index is not None:
-        try:
-            check_regular(index)
-        except ValueError as error:
-            does = "reads it as data" if index.dtype.kind in "iuf" else "does without it"
-            raise FileError(f"{column}: {error}; --index none {does}") from None
     if table.values.ndim == 1:
         name = None if table.names is None else table.names[0]
         return pd.Series(table.values, index, name=name)
@@ -243,6 +315,12 @@ def check_holds(path: Path | None, values: np.ndarray) -> None:
         )
 
 
+def check_found(*found: Any) -> None:
+    """An error, before anything is written, if not all of the numbers found are finite."""
+    if not all(np.all(np.isfinite(np.asarray(values))) for values in found):
+        raise ArithmeticError(f"the samples do not tell all of what is looked for: {ADVICE}")
+
+
 def tell(text: str, quiet: bool) -> None:
     """Print, unless asked not to."""
     if not quiet:
@@ -264,7 +342,7 @@ def written(quiet: bool, *paths: Path | None) -> None:
 
 def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table on stdout: aligned in a terminal, CSV in full precision in a pipe."""
-    if not sys.stdout.isatty():
+    if not _is_terminal(sys.stdout):
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(names)

@@ -110,6 +110,7 @@ def _recover(
             progress=common.shows_progress(quiet),
             **options,
         )
+        common.check_found(found.signal)
         for path, values in ((out, found.signal), (errors, found.stderr)):
             if path is not None:
                 write(path, _like(given.table, values), force=force)
@@ -194,6 +195,7 @@ def forecast(
             progress=common.shows_progress(quiet),
             **options,
         )
+        common.check_found(ahead.mean)
         table = _forecast_table(ahead, given.table)
         if out is not None:
             write(out, table, force=force)
@@ -290,6 +292,7 @@ def frequencies(
             progress=common.shows_progress(quiet),
             **options,
         )
+        common.check_found(modes.amplitudes, modes.frequencies, modes.dampings)
         table = modes_table(modes)
         rows = np.stack(list(table.values()), axis=1)
         if out is not None:

@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 from .._new_file import check_new_file, new_file
-from ..files import read
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
 
@@ -75,6 +74,7 @@ def realize(
 @click.option("--inputs", type=COLUMNS, required=True, help="Columns of the inputs.")
 @click.option("--outputs", type=COLUMNS, required=True, help="Columns of the outputs.")
 @click.option("--variable", metavar="NAME", help="Which array of a file of several.")
+@common.index_option
 @matrices_option
 @common.plot_option
 @click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
@@ -85,6 +85,7 @@ def identify(
     inputs: list[str],
     outputs: list[str],
     variable: str | None,
+    index: str | None,
     out: Path | None,
     plot: Path | None,
     order: int | None,
@@ -106,10 +107,12 @@ def identify(
 
     with common.one_line_errors():
         _check(out, plot, force)
-        u, y = (read(file, columns=names, variable=variable).values for names in (inputs, outputs))
+        given = common.read_signal(file, [*inputs, *outputs], variable, index)
+        u, y = np.split(given.table.values, [len(inputs)], axis=1)
         model = identified(u, y, order)
         names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
         _finish(model, names, out, plot, force, quiet)
+        common.tell_index(given, quiet, "index     ")
 
 
 def _check(out: Path | None, plot: Path | None, force: bool) -> None:
@@ -127,6 +130,7 @@ def _finish(
     quiet: bool,
 ) -> None:
     """Write and print what was found."""
+    common.check_found(*(getattr(model, name) for name in names))
     if out is not None:
         _write_matrices(out, {name: getattr(model, name) for name in names}, force)
     if plot is not None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import arrays
-from .table import Column, FileError, Table, column_number
+from .table import Column, FileError, Table, column_numbers
 from .text import read_text, write_text
 
 
@@ -240,7 +240,7 @@ def _whole(path: Path, *, force: bool) -> Iterator[Path]:
         yield partial
         check_writable(path, force=force)  # it may have come to be meanwhile
         if path.is_dir():
-            _replace_folder(partial, path)
+            replace_folder(partial, path)
         else:
             os.replace(partial, path)
     finally:
@@ -250,7 +250,8 @@ def _whole(path: Path, *, force: bool) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
-def _replace_folder(new: Path, path: Path) -> None:
+def replace_folder(new: Path, path: Path) -> None:
+    """Put a folder in the place of another one, which comes back if that fails."""
     replaced = path.with_name(f".{path.name}.replaced-{os.getpid()}")
     path.rename(replaced)
     try:
@@ -289,10 +290,10 @@ def _with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
             f"columns are chosen from two-dimensional arrays, but this has shape "
             f"{table.values.shape}"
         )
-    chosen = [column_number(column, None, table.values.shape[1]) for column in columns]
+    chosen = column_numbers(columns, None, table.values.shape[1])
     return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])
 
 
 def _one_line(error: Exception) -> str:
-    text = str(error).strip()
+    text = str((isinstance(error, OSError) and error.strerror) or error).strip()
     return text.splitlines()[0] if text else type(error).__name__

@@ -91,6 +91,18 @@ class Table:
         return f"Table({', '.join(about)})"
 
 
+def column_numbers(columns: Sequence[Column], names: Sequence[str] | None, width: int) -> list[int]:
+    """Which columns, from 0, are meant; none of them twice."""
+    numbers = [column_number(column, names, width) for column in columns]
+    for column, number in zip(columns, numbers, strict=True):
+        if numbers.count(number) > 1:
+            raise FileError(
+                f'column "{column}" is asked for more than once, but each is expected once (in '
+                "--columns, or in --inputs and --outputs together): leave the others out"
+            )
+    return numbers
+
+
 def column_number(column: Column, names: Sequence[str] | None, width: int) -> int:
     """Which column, from 0, is meant by a name or by a number counted from 1.
 

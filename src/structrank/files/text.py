@@ -2,8 +2,8 @@
 
 - Cells are separated by tabs, in .csv and .txt files also by semicolons or commas, in .txt
   files also by blanks: by what divides the first lines alike. Lines that start with # are
-  comments.
-- Empty cells, nan, NA, N/A and null are missing. Complex numbers look like 1+2j.
+  comments, unless it is the error of a spreadsheet (#N/A, #DIV/0!, ...).
+- Empty cells, nan, NA, <NA>, N/A, #N/A, None and null are missing. Complex numbers look like 1+2j.
 - The first row is a header if it is all text, or if it has text where the second row has a
   number. Names that are numbers themselves cannot be told from data, but above dates (a first
   cell without digits, then one with digits) and as pandas writes them (an empty cell, 0, 1,
@@ -25,10 +25,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .table import Column, FileError, Table, column_number
+from .table import Column, FileError, Table, column_number, column_numbers
 
-MISSING = {"", "nan", "na", "n/a", "null"}
+MISSING = {"", "nan", "na", "<na>", "n/a", "#n/a", "none", "null"}
+SPREADSHEET_ERROR = re.compile(r"#(N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)(?=[\s;,]|$)")
 DELIMITERS = {".csv": "\t;,", ".tsv": "\t", ".txt": "\t;, "}  # in order of preference
+SEPARATORS = {
+    ".csv": "tabs, semicolons or commas",
+    ".tsv": "tabs",
+    ".txt": "tabs, semicolons, commas or blanks",
+}
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 LOOKED_AT = 20  # lines to find the delimiter by
 _TIME = "(times?|timestamp|datetime|dates?)"
@@ -40,6 +46,7 @@ SAYS_TIME = re.compile(
     rf"|({_TIME}|t)\s*(/\s*{_UNIT}|\({_UNIT}\)|\[{_UNIT}\]))"
 )
 ALMOST_NUMBER = re.compile(r"[+-]?\d[\d.]*[,'][\d.,']*([eE][+-]?\d+)?")
+SHOWN = 40  # letters of a cell in an error
 EQUAL = 1e-6  # steps of an index differ by less than this share of them
 
 
@@ -66,7 +73,7 @@ def read_text(
     text = [[row.cells[j] for row in rows] for j in range(width)]
     without_numbers = [not any(map(_is_number, cells)) for cells in text]
 
-    asked = [column_number(column, names, width) for column in columns or ()]
+    asked = column_numbers(columns or (), names, width)
     at = None
     if index is None:
         name = None if names is None else names[0]
@@ -79,7 +86,13 @@ def read_text(
                 _numbers(rows, j, _title(names, j))  # an error that shows the first
         asked = [j for j in range(width) if j != at and not without_numbers[j]]
     if not asked:
-        raise FileError("there are no numbers in it, but a column of them is expected")
+        where, hint = ("in it" if all(without_numbers) else "beside the index"), ""
+        if width == 1 and at is None:
+            hint = f" ({SEPARATORS[path.suffix.lower()]} separate cells)"
+        raise FileError(
+            f"there are no numbers {where}, but a column of them is expected: line {rows[0].line} "
+            f"starts with {_quoted(rows[0].cells[0])}{hint}"
+        )
     if at is not None:
         _check_index(rows, at, _title(names, at))
     numbers = [_numbers(rows, j, _title(names, j)) for j in asked]
@@ -116,7 +129,7 @@ def _rows(path: Path) -> list[_Row]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise FileError("it is not text in UTF-8: save it as UTF-8 first") from error
-    kept = [(n, line) for n, line in enumerate(lines, 1) if not line.startswith("#")]
+    kept = [(n, line) for n, line in enumerate(lines, 1) if not _is_comment(line)]
     while kept and not kept[-1][1].strip():
         kept.pop()
     while kept and not kept[0][1].strip():
@@ -136,15 +149,21 @@ def _rows(path: Path) -> list[_Row]:
     return rows
 
 
+def _is_comment(line: str) -> bool:
+    return line.startswith("#") and not SPREADSHEET_ERROR.match(line)
+
+
 def _split(lines: Sequence[tuple[int, str]], delimiter: str) -> Iterator[_Row]:
     if delimiter == " ":
         for number, line in lines:
             yield _Row(number, line.split())
         return
     reader = csv.reader((line for _, line in lines), delimiter=delimiter, skipinitialspace=True)
+    first = 0  # of the lines of a row, which are several where a quote goes on
     for cells in reader:
         stripped = [cell.strip() for cell in cells]
-        yield _Row(lines[reader.line_num - 1][0], [] if stripped == [""] else stripped)
+        yield _Row(lines[first][0], [] if stripped == [""] else stripped)
+        first = reader.line_num
 
 
 def _delimiter(lines: Sequence[str], suffix: str) -> str:
@@ -223,9 +242,12 @@ def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
     for line, cells in rows:
         value = _number(cells[column])
         if value is None:
-            almost = ALMOST_NUMBER.fullmatch(cells[column])
-            hint = " (decimals need a point, thousands no separator)" if almost else ""
-            raise FileError(f'line {line}, {title}: "{cells[column]}" is not a number{hint}')
+            cell, hint = cells[column], ""
+            if ALMOST_NUMBER.fullmatch(cell):
+                hint = " (decimals need a point, thousands no separator)"
+            elif not any(map(str.isalnum, cell)):
+                hint = " (leave the cell empty if its value is missing)"
+            raise FileError(f"line {line}, {title}: {_quoted(cell)} is not a number{hint}")
         values.append(value)
     return np.array(values)
 
@@ -243,10 +265,14 @@ def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
         key = _number(cell) if _is_number(cell) else cell
         if key in seen:
             raise FileError(
-                f'line {line}, {title}: "{cell}" stands in the index already, in line {seen[key]} '
-                "(--index none, index=False, reads without an index)"
+                f"line {line}, {title}: {_quoted(cell)} stands in the index already, in line "
+                f"{seen[key]} (--index none, index=False, reads without an index)"
             )
         seen[key] = line
+
+
+def _quoted(cell: str) -> str:
+    return f'"{cell}"' if len(cell) <= SHOWN else f'"{cell[:SHOWN]}..."'
 
 
 def _title(names: Sequence[str] | None, column: int) -> str:

@@ -8,10 +8,12 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from ..files.formats import replace_folder
 
 Row = dict[str, Any]
 PACKAGES = ("structrank", "numpy", "scipy", "matplotlib")
@@ -31,17 +33,20 @@ def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
     path = path.resolve()
     check_new(path, force=force)
     partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    made = [above for above in path.parents if not above.exists()]
     partial.mkdir(parents=True)
     try:
         yield partial
         check_new(path, force=force)  # it may have come to be meanwhile
-        replaced = path.with_name(f".{path.name}.replaced-{os.getpid()}")
         if path.exists():
-            path.rename(replaced)
-        partial.rename(path)
-        shutil.rmtree(replaced, ignore_errors=True)
+            replace_folder(partial, path)
+        else:
+            partial.rename(path)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        for above in made:
+            with suppress(OSError):  # it holds something
+                above.rmdir()
 
 
 def check_new(path: Path, *, force: bool) -> None:

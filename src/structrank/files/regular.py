@@ -1,0 +1,110 @@
+"""Whether the times of a table are equally spaced, or follow a calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+UNEVEN = 1e-3  # a place on a regular grid may be off by this share of a step
+MONTH = len("2024-05")
+
+
+def irregular_cell(cells: Sequence[str]) -> str | None:
+    """The cell of an index around which it leaves its regular steps, if it does.
+
+    Cells are numbers, or times in ISO 8601. Times may also follow a calendar: business days, or
+    months by their first or last day or business day, or by a day such as the third Friday. Other
+    cells are labels, which are not looked at.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from structrank.files.regular import irregular_cell
+    >>> irregular_cell(["0.5", "1", "1.5", "2.5"])
+    '2.5'
+    >>> irregular_cell(["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30"])
+    """
+    times = None
+    places = numbers(cells)
+    if places is None and (times := iso_times(cells)) is not None:
+        places = np.array([(time - times[0]).total_seconds() for time in times])
+    if places is None or len(places) < 3:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(places)
+        grid = np.linspace(places[0], places[-1], len(places))
+        regular = np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps))
+        off = np.abs(steps - np.median(steps))
+    if regular or (times is not None and _follows_calendar(times)):
+        return None
+    return cells[int(np.argmax(off)) + 1]
+
+
+def numbers(cells: Sequence[str]) -> np.ndarray | None:
+    """Cells as numbers; None if one of them is none.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Examples
+    --------
+    >>> from structrank.files.regular import numbers
+    >>> numbers(["0.5", "1"])
+    array([0.5, 1. ])
+    >>> numbers(["0.5", "one"])
+    """
+    if any("_" in cell for cell in cells):  # Python would read 2024_01
+        return None
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
+
+
+def iso_times(cells: Sequence[str]) -> list[datetime] | None:
+    """Times in ISO 8601, in UTC where they have an offset; None if one of the cells is none.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Examples
+    --------
+    >>> from structrank.files.regular import iso_times
+    >>> iso_times(["2024-05", "2024-05-31T12:00+02:00"])
+    [datetime.datetime(2024, 5, 1, 0, 0), datetime.datetime(2024, 5, 31, 10, 0)]
+    >>> iso_times(["31.05.2024"])
+    """
+    try:
+        times = [datetime.fromisoformat(c + "-01" if len(c) == MONTH else c) for c in cells]
+        return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
+    except (ValueError, OverflowError):
+        return None
+
+
+def _follows_calendar(times: Sequence[datetime]) -> bool:
+    if len({time.time() for time in times}) > 1:
+        return False
+    days = np.array(times, dtype="datetime64[D]")
+    if np.all(np.is_busday(days)) and np.all(np.busday_count(days[:-1], days[1:]) == 1):
+        return True
+    months = days.astype("datetime64[M]")
+    if np.ptp(np.diff(months).astype(int)):
+        return False
+    first = months.astype("datetime64[D]")
+    last = (months + 1).astype("datetime64[D]") - 1
+    business = (np.busday_offset(first, 0, "forward"), np.busday_offset(last, 0, "backward"))
+    if any(np.array_equal(days, expected) for expected in (first, last, *business)):
+        return True
+    weekdays, weeks = days.astype(int) % 7, (days - first).astype(int) // 7
+    return not np.ptp(weekdays) and not np.ptp(weeks)

@@ -1,0 +1,90 @@
+"""Local fits: signals evened out, what they predict, and with which errors."""
+
+import numpy as np
+import pytest
+from tqdm.auto import tqdm
+
+from structrank.applications import recover
+from structrank.applications.local import NEIGHBOURHOOD, LocalFits, best_local_fits, local_scale
+from structrank.applications.recovery import hankel_problem
+from structrank.holdout import left_out
+
+
+def swings(rng, length):
+    """A series whose swings come and go."""
+    y = np.zeros(length + 100)
+    for t in range(2, length + 100):
+        y[t] = 1.6 * y[t - 1] - 0.95 * y[t - 2] + rng.standard_normal()
+    return y[100:] / 5
+
+
+def gappy(truth, rng, noise=1e-3):
+    samples = truth + noise * rng.standard_normal(len(truth))
+    gaps = rng.random(len(truth)) < 0.4
+    return np.where(gaps, np.nan, samples), gaps
+
+
+def chosen(samples):
+    problem = hankel_problem(samples)
+    parts = left_out(problem, np.random.default_rng(0), 5)
+    return best_local_fits(problem, parts, tqdm(disable=True))
+
+
+def test_the_scale_is_the_root_of_the_size_of_the_samples_around(rng):
+    samples = rng.standard_normal((90, 3)) * 0.95 ** np.arange(90.0)[:, None]
+    samples[rng.random((90, 3)) < 0.5] = np.nan
+    seen = ~np.isnan(samples)
+    t = np.r_[np.zeros(100), np.arange(90), np.full(100, 89)].astype(int)  # ends go on
+    for place in (0, 30, 89):
+        distance = np.arange(-100, 190) - place
+        weights = np.exp(-0.5 * (distance / NEIGHBOURHOOD) ** 2)[:, None] * seen[t]
+        weights[np.abs(distance) > 4 * NEIGHBOURHOOD] = 0
+        square = np.sum(weights * np.nan_to_num(samples[t]) ** 2) / np.sum(weights)
+        assert local_scale(samples)[place, 0] == pytest.approx(square**0.25, rel=1e-6)
+
+
+def test_far_from_all_samples_the_scale_is_that_of_all(rng):
+    samples = np.full((5000, 1), np.nan)
+    samples[:20] = rng.standard_normal((20, 1))
+    assert local_scale(samples)[-1, 0] == pytest.approx(np.mean(samples[:20] ** 2) ** 0.25)
+
+
+def test_only_what_is_uneven_is_evened_out(rng):
+    for truth in (swings(rng, 200), swings(rng, 200) + 9):
+        assert chosen(gappy(truth, rng)[0]).scale.size == 1
+    picture = np.exp(-np.arange(30.0))[:, None] * np.ones(20)
+    picture[::4, ::3] = np.nan
+    assert chosen(picture).scale.size == 1
+
+
+def test_errors_of_a_decay_follow_its_size():
+    rng = np.random.default_rng(0)
+    t = np.arange(240)
+    truth = np.exp(-t / 30) * swings(rng, 240)
+    samples, gaps = gappy(truth, rng)
+    assert chosen(samples).scale.shape == (240, 1)
+    found = recover(samples)
+    assert found.kind == "average"
+    assert found.stderr[0] > 10 * found.stderr[-1]
+    sure = np.abs(found.signal - truth) / found.stderr
+    for part in (t < 40, (t >= 40) & (t < 100), t >= 100):
+        assert 0.2 < np.sqrt(np.mean(sure[gaps & part] ** 2)) < 2
+
+
+def test_decays_that_are_exact_sums_of_modes_are_not_evened_out():
+    """Most of the error would be where the noise counts least."""
+    rng = np.random.default_rng(0)
+    t = np.arange(400)
+    rates = 2j * np.pi * rng.uniform(-0.4, 0.4, 25) - rng.uniform(1 / 60, 1 / 15, 25)
+    truth = np.exp(t[:, None] * rates) @ rng.standard_normal(25)
+    samples, gaps = gappy(truth, rng, 0.01)
+    problem = hankel_problem(samples)
+    parts = left_out(problem, rng, 5)
+    errors = {}
+    for evened in (False, True):
+        fits = LocalFits(problem, parts, tqdm(disable=True), evened=evened)
+        sizes = {setting: np.mean(np.abs(r)) for setting, r in fits.residuals.items()}
+        best = min(sizes, key=sizes.get)
+        errors[evened] = np.linalg.norm((fits.fit(best).y - truth)[gaps])
+    assert errors[False] < 0.7 * errors[True]
+    assert best_local_fits(problem, parts, tqdm(disable=True)).scale.size == 1
