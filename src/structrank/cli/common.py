@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial, reduce
 from io import StringIO
 from pathlib import Path
@@ -19,10 +17,10 @@ from typing import Any
 import click
 import numpy as np
 
-from ..files import FileError, Table, check_writable, read
+from ..files import FileError, check_writable
 from ..files.formats import TEXT
-from ..files.regular import irregular_cell, iso_times, numbers
 from ..run import ConvergenceWarning
+from .inputs import Given
 
 Command = Callable[..., None]
 FILE = click.Path(path_type=Path, readable=False)  # readers say what is wrong
@@ -37,7 +35,6 @@ ADVICE = (
     "take more samples, leave out columns of few samples (--columns), or try other options, such "
     "as --rank or --order"
 )
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write it
 SIGNIFICANT = 6  # digits in a terminal; in a pipe there are all
 
 
@@ -190,100 +187,6 @@ def shows_progress(quiet: bool) -> bool:
 
 def _is_terminal(stream: Any) -> bool:
     return stream is not None and stream.isatty()  # None: the stream is closed
-
-
-@dataclass(frozen=True)
-class Given:
-    """What was read: the table to write back, the signal in it, and the column of its index."""
-
-    table: Table
-    samples: Any
-    channels: int | None
-    index: str | None
-
-
-def read_signal(
-    file: Path,
-    columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
-    channels: int | str | None = None,
-) -> Given:
-    """Read a signal, whose index has to be regular; as a Series or DataFrame if there is pandas."""
-    table = read(
-        file, columns=columns, variable=variable, index=False if index == "none" else index
-    )
-    text, side_by_side = table.format == "text", table.values.ndim == 2
-    if channels is None and text and side_by_side:
-        channels = 1
-    axis = channels if isinstance(channels, int) else None
-    _check_values(file, table.values, axis)
-    column = None
-    if table.index is not None:
-        column = f'column "{table.index_name}"' if table.index_name else f"column {index or 1}"
-        _check_index(table.index.tolist(), f"{file}: {column}")
-    return Given(table, _framed(table, axis), axis, column)
-
-
-def _check_values(file: Path, values: np.ndarray, channels: int | None) -> None:
-    """An error if values are infinite, or do not have the axis of channels."""
-    if channels is not None and not -values.ndim <= channels < values.ndim:
-        raise FileError(
-            f"{file}: channels is {channels}, but the values have shape {values.shape}, whose axes "
-            f"are counted from 0 to {values.ndim - 1}"
-        )
-    for place in np.argwhere(np.isinf(values))[:1]:
-        where = ", ".join(str(k + 1) for k in place)
-        raise FileError(
-            f"{file}: entry {where} (counted from 1) is infinite, or too large for a number, but "
-            "finite numbers are expected: leave the cell empty, or put NaN, if it is missing"
-        )
-
-
-def _check_index(cells: list[str], title: str) -> None:
-    """An error unless numbers and times are regular; a warning if dates cannot be read."""
-    cell = irregular_cell(cells)
-    if cell is not None:
-        does = "does without it" if numbers(cells) is None else "reads it as data"
-        raise FileError(
-            f"{title}: the index is irregular (around {cell}), but equal steps are expected: add a "
-            f"row with an empty cell for each time that is left out; --index none {does}"
-        )
-    if all(map(DATE.fullmatch, cells)) and iso_times(cells) is None:
-        warnings.warn(
-            f"{title}: {cells[0]} is no time in ISO 8601, such as 2024-05-31, so the rows are "
-            "taken to be equally spaced in time, unchecked",
-            stacklevel=2,
-        )
-
-
-def _framed(table: Table, channels: int | None) -> Any:
-    """The values with their index and names, if pandas is installed."""
-    if table.index is None and table.names is None:
-        return table.values
-    try:
-        import pandas as pd
-    except ImportError:
-        return table.values
-    index = None if table.index is None else _pandas_index(table)
-    if table.values.ndim == 1:
-        name = None if table.names is None else table.names[0]
-        return pd.Series(table.values, index, name=name)
-    if channels == 1:
-        return pd.DataFrame(table.values, index, columns=table.names)
-    return table.values
-
-
-def _pandas_index(table: Table) -> Any:
-    """The index of a table for pandas: numbers, times in ISO 8601, or else labels."""
-    import pandas as pd
-
-    for kind in (pd.to_numeric, partial(pd.to_datetime, format="ISO8601")):
-        try:
-            return pd.Index(kind(table.index), name=table.index_name)
-        except ValueError:
-            continue
-    return pd.Index(table.index, name=table.index_name)
 
 
 def check_outputs(

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..run import ConvergenceWarning
 from . import common
+from .inputs import read_signal
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -51,7 +52,7 @@ def info(
     from ..structures import Hankel
 
     with common.one_line_errors():
-        given = common.read_signal(file, columns, variable, index, channels)
+        given = read_signal(file, columns, variable, index, channels)
         values = given.table.values
         problem = hankel_problem(values, window, given.channels)
         structure = problem.structure

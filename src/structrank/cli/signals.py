@@ -12,7 +12,8 @@ import numpy as np
 
 from ..files import FileError, Table, write
 from . import common
-from .common import FILE, POSITIVE, Given, combined
+from .common import FILE, POSITIVE, combined
+from .inputs import Given, read_signal
 
 signal_options = combined(
     common.input_options,
@@ -101,7 +102,7 @@ def _recover(
 ) -> None:
     with common.one_line_errors():
         common.check_outputs(out, errors, plot=plot, report=report, force=force)
-        given = common.read_signal(file, columns, variable, index, channels)
+        given = read_signal(file, columns, variable, index, channels)
         for path in (out, errors):
             common.check_holds(path, given.table.values)
         found = work(
@@ -186,7 +187,7 @@ def forecast(
 
     with common.one_line_errors():
         common.check_outputs(out, plot=plot, report=report, force=force)
-        given = common.read_signal(file, columns, variable, index, channels)
+        given = read_signal(file, columns, variable, index, channels)
         _check_continues(given)
         ahead = work(
             given.samples,
@@ -285,7 +286,7 @@ def frequencies(
 
     with common.one_line_errors():
         common.check_outputs(out, plot=plot, force=force)
-        given = common.read_signal(file, columns, variable, index, channels)
+        given = read_signal(file, columns, variable, index, channels)
         modes = work(
             given.samples,
             channels=given.channels,

@@ -11,6 +11,7 @@ import numpy as np
 from .._new_file import check_new_file, new_file
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
+from .inputs import read_signal
 
 MATRICES = (".npz", ".mat")
 
@@ -62,7 +63,7 @@ def realize(
 
     with common.one_line_errors():
         _check(out, plot, force)
-        given = common.read_signal(file, columns, variable, index)
+        given = read_signal(file, columns, variable, index)
         chosen = {} if lags is None else {"lags": lags}
         model = realize_outputs(given.samples, order, mu=mu, **chosen)
         _finish(model, "DEFG", out, plot, force, quiet)
@@ -107,7 +108,7 @@ def identify(
 
     with common.one_line_errors():
         _check(out, plot, force)
-        given = common.read_signal(file, [*inputs, *outputs], variable, index)
+        given = read_signal(file, [*inputs, *outputs], variable, index)
         u, y = np.split(given.table.values, [len(inputs)], axis=1)
         model = identified(u, y, order)
         names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
