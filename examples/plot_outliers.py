@@ -102,8 +102,9 @@ for share in shares:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         table.append((error(recover(spoiled, robust=True).signal), *rivals(spoiled)))
+    warned = any("gross errors" in str(warning.message) for warning in said)
     print(
-        f"{share:.0%} gross errors (g): structrank {table[-1][0]:.3f}{' (it warns)' * bool(said)}, "
+        f"{share:.0%} gross errors (g): structrank {table[-1][0]:.3f}{' (it warns)' * warned}, "
         f"Hampel filter {table[-1][1]:.3f}, running median {table[-1][2]:.3f}"
     )
 

@@ -526,7 +526,7 @@ class TestSystemsOfColumns:
         arguments = ["identify", "record.csv", "--inputs", inputs, "--outputs", outputs]
         assert_fails(
             call(folder, arguments, monkeypatch),
-            r"is asked for more than once, but each .*--inputs and --outputs together\): leave",
+            r"is asked for more than once, but each .*--inputs and --outputs together\): name",
         )
 
     def test_copies_of_a_column(self, tmp_path, monkeypatch):

@@ -49,6 +49,14 @@ def test_far_from_all_samples_the_scale_is_that_of_all(rng):
     assert local_scale(samples)[-1, 0] == pytest.approx(np.mean(samples[:20] ** 2) ** 0.25)
 
 
+def test_a_single_pulse_may_be_left_out():
+    samples = np.zeros(160)
+    samples[40] = 1.0
+    fits = chosen(samples)
+    assert fits.scale.size > 1
+    assert all(np.all(np.isfinite(residual)) for residual in fits.residuals.values())
+
+
 def test_only_what_is_uneven_is_evened_out(rng):
     for truth in (swings(rng, 200), swings(rng, 200) + 9):
         assert chosen(gappy(truth, rng)[0]).scale.size == 1

@@ -262,7 +262,8 @@ def test_frequencies_come_with_errors_that_cover_them():
 
 def test_frequencies_take_what_is_known():
     _, samples, _ = noisy(REAL, 60, 0.1, 8, real=True)
-    assert len(frequencies(samples, rank=2)) == 2
+    with pytest.warns(UserWarning, match="hardly tell the modes of frequencies 0 and 0 apart"):
+        assert len(frequencies(samples, rank=2)) == 2
     assert not np.any(frequencies(samples, rank=3, undamped=True).dampings)
     large, small = (frequencies(samples, rank=3, sigma=sigma).stderr for sigma in (0.2, 0.1))
     np.testing.assert_allclose(large.frequencies, 2 * small.frequencies, rtol=1e-4)
@@ -292,6 +293,14 @@ def test_two_tones_that_noise_makes_one_of_are_warned_of():
     for seed in (0, 2):
         with pytest.warns(UserWarning, match="hardly tell the modes of frequencies .* apart"):
             frequencies(close_tones(0.1, seed)[1])
+
+
+def test_modes_told_apart_by_their_damping_are_not_warned_of(rng):
+    """Warnings are errors here."""
+    truth = Modes([0.1, 0.1], [0.004, 0.03])
+    y = truth.signal(200)
+    modes = frequencies(y + 1e-4 * (rng.standard_normal(200) + 1j * rng.standard_normal(200)))
+    np.testing.assert_allclose(np.sort(modes.dampings[:, 0]), [0.004, 0.03], rtol=1e-2)
 
 
 def test_frequencies_of_noise_are_an_error(rng):
@@ -463,6 +472,17 @@ def test_gross_errors_in_three_of_ten_samples_are_left_out():
     np.testing.assert_array_equal(np.flatnonzero(found.outliers), wrong)
     assert found.rank == 4
     assert np.linalg.norm(found.signal - truth) < 0.01 * np.linalg.norm(truth)
+
+
+def test_gross_errors_in_exact_samples_are_found_without_a_warning():
+    """Also beside a dead channel, whose zeros say nothing of the noise."""
+    t = np.arange(200)
+    samples = np.cos(0.6 * t) + np.cos(0.2 * t)
+    samples[[30, 70]] = 9
+    np.testing.assert_array_equal(np.flatnonzero(find_outliers(hankel_problem(samples))), [30, 70])
+    beside = np.column_stack([samples, np.zeros(200)])
+    found = find_outliers(hankel_problem(beside, channels=1))
+    np.testing.assert_array_equal(np.argwhere(found)[:, :2], [[30, 0], [70, 0]])
 
 
 def test_the_only_sample_of_a_channel_is_no_gross_error():

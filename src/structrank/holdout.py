@@ -11,7 +11,7 @@ from ._array import Array, array_namespace, like, to_numpy
 from .measure import Everything, Operator, Weighted
 from .problem import Problem
 
-ONE_IN, ONE_IN_FEW, FEW = 10, 5, 200  # so many samples is left out; of fewer than 200
+ONE_IN, ONE_IN_FEW, FEW = 10, 5, 200  # one in ten is left out, one in five of fewer than 200
 TRIES = 10  # places to which the gaps are moved
 
 
@@ -75,7 +75,7 @@ def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.
 
     The missing ones, moved to where about a tenth of the samples is hit (a fifth, of few samples
     or if there is one part only); or, if there is no such place, as for scattered ones or few,
-    random ones, in parts of which up to five do not overlap. Edges that are seen all along are
+    random ones, in parts that do not overlap. Edges that are seen all along are
     never left out: to predict them is harder than what the data ask for.
     """
     seen = to_numpy(problem.measure.weights) > 0

@@ -10,6 +10,7 @@ import numpy as np
 from ._array import inner, to_numpy
 from .measure import Weighted
 from .modes import NoModes, has_modes
+from .problem import Problem
 from .refit import Refit, refit
 from .run import ConvergenceWarning, Result
 from .spread import deviation_by_median
@@ -25,8 +26,8 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
 
     Singular values above mu count as found, those below a hundredth of it as rounding. Lower ranks
     are looked at as long as they are better. Ranks that leave a value of the signal less certain
-    than its scale, as where a mode grows into a gap, are not taken, nor more than 20 modes
-    that have more than half as many parameters as there are samples.
+    than its scale, as where a mode grows into a gap, are not taken, nor more modes than
+    20 and than a quarter of the samples.
 
     Parameters
     ----------
@@ -52,8 +53,7 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     values = result.X.singular_values() / result.problem.mu
     found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
     if has_modes(result.problem.structure):
-        seen = int(np.count_nonzero(to_numpy(result.problem.data)))
-        most = min(most, max(FEW, seen // 4))
+        most = min(most, max(FEW, _seen(result.problem) // 4))
         found = min(found, most)
     scale = unshrunk_scale(result)
     best: Refit | None = None
@@ -65,6 +65,13 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
             best = fit
     assert best is not None  # rank 0 is always possible
     return best
+
+
+def _seen(problem: Problem) -> int:
+    """The number of samples."""
+    if isinstance(problem.measure, Weighted):
+        return int(np.count_nonzero(to_numpy(problem.measure.weights)))
+    return int(np.prod(problem.b.shape))
 
 
 def unshrunk_scale(result: Result) -> float:

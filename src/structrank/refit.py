@@ -308,7 +308,8 @@ def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:
     V = share * _products([*columns, one if row_wise else channels]).conj()
     if model.real:
         U, V = (np.concatenate([F.real, F.imag[:, model.paired]], axis=1) for F in (U, V))
-    return LowRank(*(like(F, problem.backprojection) for F in (U, V))).balanced(0.0)
+    X = LowRank(U, V).balanced(0.0)  # before modes that grow meet single precision
+    return LowRank(*(like(F, problem.backprojection) for F in (X.U, X.V)))
 
 
 def _products(tables: list[np.ndarray]) -> np.ndarray:

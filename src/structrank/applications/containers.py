@@ -303,7 +303,13 @@ def _calendar_step(index: Any) -> Any:
     """The step of times, such as a day or a month; None if there is none."""
     import pandas as pd
 
-    return pd.DatetimeIndex(index, freq="infer").freq if index.freq is None else index.freq
+    if index.freq is not None:
+        return index.freq
+    freq = pd.DatetimeIndex(index, freq="infer").freq
+    if freq is None:
+        return None
+    steps = pd.date_range(index[0], periods=len(index), freq=freq)
+    return freq if steps.equals(pd.DatetimeIndex(index)) else None  # of third Fridays it may skip
 
 
 def following(index: Any, count: int) -> Any:

@@ -95,7 +95,10 @@ def frequencies(
         )
     pair = _hardly_apart(modes, structure.lengths)
     if pair is not None:
-        names = " and ".join(np.array2string(f, precision=6) for f in modes.frequencies[pair])
+        places = [", ".join(f"{f:.6g}" for f in modes.frequencies[k]) for k in pair]
+        names = " and ".join(
+            places if modes.frequencies.shape[1] == 1 else map("({})".format, places)
+        )
         warnings.warn(
             f"these samples hardly tell the modes of frequencies {names} apart: they may be "
             "further off than their standard errors say. More samples help, or less noise.",
@@ -109,11 +112,12 @@ def _hardly_apart(modes: Modes, lengths: tuple[int, ...]) -> list[int] | None:
     if modes.stderr is None:
         return None
     rates = modes.dampings + 2j * np.pi * modes.frequencies
-    errors = 2 * np.pi * modes.stderr.frequencies
-    for pair in map(list, combinations(range(len(modes)), 2)):
+    errors = np.hypot(modes.stderr.dampings, 2 * np.pi * modes.stderr.frequencies)
+    order = np.argsort(-modes.frequencies[:, 0])  # of conjugate pairs the positive ones
+    for pair in map(list, combinations(order, 2)):
         one, other = rates[pair]
         near = np.abs(one - other) @ lengths < 2 * np.pi and not np.allclose(one, other.conj())
-        if near and np.linalg.norm((one - other).imag) < SURE * np.linalg.norm(errors[pair]):
+        if near and np.linalg.norm(one - other) < SURE * np.linalg.norm(errors[pair]):
             return pair
     return None
 

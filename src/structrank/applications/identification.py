@@ -298,7 +298,7 @@ def _orders(order: int | None, max_order: int, window: int, p: int) -> list[int]
 def _check_record(u: np.ndarray, y: np.ndarray) -> None:
     """An error if a channel is both input and output, or a part of the record has no output."""
     for i, j in np.ndindex(u.shape[1], y.shape[1]):
-        if np.array_equal(u[:, i], y[:, j], equal_nan=True):
+        if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
             raise ValueError(
                 f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
                 "between different channels is looked for: leave one of them out"

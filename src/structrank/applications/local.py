@@ -167,7 +167,8 @@ def local_scale(samples: np.ndarray) -> np.ndarray:
     ndarray, shape (length, 1)
     """
     seen = ~np.isnan(samples)
-    return (_around(np.where(seen, np.abs(samples) ** 2, 0)) / _around(seen)) ** 0.25
+    sizes = _around(np.where(seen, np.abs(samples) ** 2, 0)) / _around(seen)
+    return np.where(sizes > 0, sizes, 1.0) ** 0.25  # all or none are zero
 
 
 def _around(values: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ FAR = 4.0  # an outlier is this many of them away
 PASSES, MANY = 3, 0.25  # another pass if more than this share are outliers
 LARGEST_SHARE = 1 / 3  # of outliers, that can be trusted
 LARGEST_MODEL = 0.5  # parameters over good samples
+EXACT = 1e-2  # noise below this share of the samples may be the solver's
 TAILS, CHANCE = 1.15, 1.5  # root mean square over deviation by median; what chance adds to it
 
 
@@ -34,7 +35,7 @@ def find_outliers(problem: Problem, *, seed: int = 0) -> np.ndarray:
     Solves with the robust loss of `solve_robust` for lower and lower noise levels, which set both
     mu and the threshold, and takes the level with the least information criterion. Outliers are
     more than four standard deviations off there, by the median of what is left. If there are many,
-    others may hide behind them: then it looks once more without them.
+    others may hide behind them: then it looks again without them.
 
     This stands up to gross errors in a quarter of the samples, often in a third and more. A warning
     is given if more than a third are found, or if what is left does not look like noise around a
@@ -63,7 +64,10 @@ def find_outliers(problem: Problem, *, seed: int = 0) -> np.ndarray:
     array([30, 77])
     """
     unit = noise_mu(problem, 1.0, seed=seed)
+    structure: Any = problem.structure
+    places = tuple(range(len(structure.lengths)))
     seen = to_numpy(problem.measure.weights) > 0
+    seen &= np.any(seen & (to_numpy(problem.b) != 0), axis=places)  # channels that are not dead
     outliers = np.zeros(seen.shape, dtype=bool)
     for _ in range(PASSES):
         at = seen & ~outliers
@@ -83,8 +87,6 @@ def find_outliers(problem: Problem, *, seed: int = 0) -> np.ndarray:
             "be wrong. Have a look at it, and pass samples that are known to be wrong as NaN.",
             stacklevel=3,
         )
-    structure: Any = problem.structure
-    places = tuple(range(len(structure.lengths)))
     return outliers & np.any(seen & ~outliers, axis=places)  # a channel keeps its only samples
 
 
@@ -99,7 +101,7 @@ def _best_level(problem: Problem, unit: float, seen: np.ndarray) -> _Level | Non
         if sigma == 0:
             break
         result = _robust(replace(problem, mu=min(unit * sigma, top / 2)), sigma, result)
-        level = _Level(result, samples - to_numpy(result.y)[seen])
+        level = _Level(result, samples, samples - to_numpy(result.y)[seen])
         if best is None or level.information < best.information:
             best, since = level, 0
         else:
@@ -115,8 +117,9 @@ def _best_level(problem: Problem, unit: float, seen: np.ndarray) -> _Level | Non
 class _Level:
     """What the solution for one noise level leaves of the samples."""
 
-    def __init__(self, result: RobustResult, residual: np.ndarray) -> None:
+    def __init__(self, result: RobustResult, samples: np.ndarray, residual: np.ndarray) -> None:
         self.noise = deviation_by_median(residual)
+        self.exact = self.noise < EXACT * deviation_by_median(samples)
         self.far = np.abs(residual) > FAR * self.noise
         self.spreads = [_root_mean_square(residual[part]) for part in (~self.far, self.far)]
         self.parts = 2 if np.iscomplexobj(residual) else 1
@@ -142,7 +145,7 @@ class _Level:
         """Why the outliers cannot be trusted, if there is a reason."""
         if self.parameters > LARGEST_MODEL * self.good:
             return "the others do not follow a few modes"
-        if self.spreads[0] > (TAILS + CHANCE / np.sqrt(self.good)) * self.noise:
+        if not self.exact and self.spreads[0] > (TAILS + CHANCE / np.sqrt(self.good)) * self.noise:
             return "what the fit leaves of the others does not look like noise"
         return None
 

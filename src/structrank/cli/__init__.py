@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from .. import __version__
+from .common import one_line_errors
 from .info import info
 from .reproduce import reproduce
 from .signals import denoise, forecast, frequencies, impute, recover
@@ -22,7 +25,15 @@ Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it.
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
+class _Commands(click.Group):
+    """Commands that end with one line if something goes wrong, from their first import on."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EPILOG)
 @click.version_option(__version__)
 def main() -> None:
     """Structured low-rank recovery: Hankel, Toeplitz, Sylvester and other matrices.

@@ -168,7 +168,9 @@ def _warn(
     """Say it once, unless it is for programmers; what is not finite is an error later on."""
     if issubclass(category, NOT_SAID):
         return
-    text = NOT_SOLVED if category is ConvergenceWarning else " ".join(str(message).split())
+    text = " ".join(str(message).split())
+    if category is ConvergenceWarning and "stop." in text:  # which only programs can set
+        text = NOT_SOLVED
     if text not in said:
         said.add(text)
         click.echo(f"Warning: {text}", err=True)

@@ -51,27 +51,26 @@ def info(
     from ..applications.recovery import hankel_problem
     from ..structures import Hankel
 
-    with common.one_line_errors():
-        given = read_signal(file, columns, variable, index, channels)
-        values = given.table.values
-        problem = hankel_problem(values, window, given.channels)
-        structure = problem.structure
-        assert isinstance(structure, Hankel)
-        seen = int(np.count_nonzero(~np.isnan(values)))
-        rows, width = structure.shape
-        kind = problem.b.dtype
-        lines = [
-            ("signal", f"{_times(values.shape)} of {kind}, {seen} values seen"),
-            *([] if given.index is None else [("index", given.index)]),
-            ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * kind.itemsize)})"),
-            ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
-        ]
-        for number in RANKS if rank is None else (rank,):
-            factors = (rows + width) * number * kind.itemsize
-            text = f"factors {_size(factors)}, peak about {_size(PEAK * factors)}"
-            lines.append((f"rank {number}", text))
-        lines.append(("a step", _measured(problem)))
-        click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
+    given = read_signal(file, columns, variable, index, channels)
+    values = given.table.values
+    problem = hankel_problem(values, window, given.channels)
+    structure = problem.structure
+    assert isinstance(structure, Hankel)
+    seen = int(np.count_nonzero(~np.isnan(values)))
+    rows, width = structure.shape
+    kind = problem.b.dtype
+    lines = [
+        ("signal", f"{_times(values.shape)} of {kind}, {seen} values seen"),
+        *([] if given.index is None else [("index", given.index)]),
+        ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * kind.itemsize)})"),
+        ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
+    ]
+    for number in RANKS if rank is None else (rank,):
+        factors = (rows + width) * number * kind.itemsize
+        text = f"factors {_size(factors)}, peak about {_size(PEAK * factors)}"
+        lines.append((f"rank {number}", text))
+    lines.append(("a step", _measured(problem)))
+    click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
 
 
 def _measured(problem: Problem) -> str:

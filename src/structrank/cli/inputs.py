@@ -103,7 +103,8 @@ def _pandas_index(table: Table) -> Any:
     """The index of a table for pandas: numbers, times in ISO 8601, or else labels."""
     import pandas as pd
 
-    for kind in (pd.to_numeric, partial(pd.to_datetime, format="ISO8601")):
+    iso = partial(pd.to_datetime, format="ISO8601")
+    for kind in (pd.to_numeric, iso, partial(iso, utc=True)):  # the last: with several offsets
         try:
             return pd.Index(kind(table.index), name=table.index_name)
         except ValueError:

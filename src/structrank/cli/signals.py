@@ -100,25 +100,24 @@ def _recover(
     quiet: bool,
     **options: Any,
 ) -> None:
-    with common.one_line_errors():
-        common.check_outputs(out, errors, plot=plot, report=report, force=force)
-        given = read_signal(file, columns, variable, index, channels)
-        for path in (out, errors):
-            common.check_holds(path, given.table.values)
-        found = work(
-            given.samples,
-            channels=given.channels,
-            progress=common.shows_progress(quiet),
-            **options,
-        )
-        common.check_found(found.signal)
-        for path, values in ((out, found.signal), (errors, found.stderr)):
-            if path is not None:
-                write(path, _like(given.table, values), force=force)
-        _draw(found, plot, report, force)
-        common.tell(repr(found), quiet)
-        common.tell_index(given, quiet)
-        common.written(quiet, out, errors, plot, report)
+    common.check_outputs(out, errors, plot=plot, report=report, force=force)
+    given = read_signal(file, columns, variable, index, channels)
+    for path in (out, errors):
+        common.check_holds(path, given.table.values)
+    found = work(
+        given.samples,
+        channels=given.channels,
+        progress=common.shows_progress(quiet),
+        **options,
+    )
+    common.check_found(found.signal)
+    for path, values in ((out, found.signal), (errors, found.stderr)):
+        if path is not None:
+            write(path, _like(given.table, values), force=force)
+    _draw(found, plot, report, force)
+    common.tell(repr(found), quiet)
+    common.tell_index(given, quiet)
+    common.written(quiet, out, errors, plot, report)
 
 
 def _like(table: Table, values: Any) -> Table:
@@ -185,31 +184,30 @@ def forecast(
     """  # noqa: D301
     from ..applications import forecast as work
 
-    with common.one_line_errors():
-        common.check_outputs(out, plot=plot, report=report, force=force)
-        given = read_signal(file, columns, variable, index, channels)
-        _check_continues(given)
-        ahead = work(
-            given.samples,
-            steps,
-            channels=given.channels,
-            progress=common.shows_progress(quiet),
-            **options,
-        )
-        common.check_found(ahead.mean)
-        table = _forecast_table(ahead, given.table)
-        if out is not None:
-            write(out, table, force=force)
-        _draw(ahead, plot, report, force)
-        if out is None:
-            heads = [table.index_name or "index"] if table.index is not None else ["step"]
-            labels = map(str, range(1, steps + 1)) if table.index is None else table.index
-            rows = [[label, *row] for label, row in zip(labels, table.values, strict=True)]
-            common.print_table([*heads, *(table.names or ())], rows)
-        else:
-            common.tell(repr(ahead), quiet)
-            common.tell_index(given, quiet)
-            common.written(quiet, out, plot, report)
+    common.check_outputs(out, plot=plot, report=report, force=force)
+    given = read_signal(file, columns, variable, index, channels)
+    _check_continues(given)
+    ahead = work(
+        given.samples,
+        steps,
+        channels=given.channels,
+        progress=common.shows_progress(quiet),
+        **options,
+    )
+    common.check_found(ahead.mean)
+    table = _forecast_table(ahead, given.table)
+    if out is not None:
+        write(out, table, force=force)
+    _draw(ahead, plot, report, force)
+    if out is None:
+        heads = [table.index_name or "index"] if table.index is not None else ["step"]
+        labels = map(str, range(1, steps + 1)) if table.index is None else table.index
+        rows = [[label, *row] for label, row in zip(labels, table.values, strict=True)]
+        common.print_table([*heads, *(table.names or ())], rows)
+    else:
+        common.tell(repr(ahead), quiet)
+        common.tell_index(given, quiet)
+        common.written(quiet, out, plot, report)
 
 
 def _check_continues(given: Given) -> None:
@@ -284,26 +282,25 @@ def frequencies(
     from ..applications.frequencies import frequencies as work
     from ..applications.frequencies import modes_table
 
-    with common.one_line_errors():
-        common.check_outputs(out, plot=plot, force=force)
-        given = read_signal(file, columns, variable, index, channels)
-        modes = work(
-            given.samples,
-            channels=given.channels,
-            progress=common.shows_progress(quiet),
-            **options,
-        )
-        common.check_found(modes.amplitudes, modes.frequencies, modes.dampings)
-        table = modes_table(modes)
-        rows = np.stack(list(table.values()), axis=1)
-        if out is not None:
-            write(out, Table(rows, tuple(table)), force=force)
-        if plot is not None:
-            from ..plotting import plot_modes, save_picture
+    common.check_outputs(out, plot=plot, force=force)
+    given = read_signal(file, columns, variable, index, channels)
+    modes = work(
+        given.samples,
+        channels=given.channels,
+        progress=common.shows_progress(quiet),
+        **options,
+    )
+    common.check_found(modes.amplitudes, modes.frequencies, modes.dampings)
+    table = modes_table(modes)
+    rows = np.stack(list(table.values()), axis=1)
+    if out is not None:
+        write(out, Table(rows, tuple(table)), force=force)
+    if plot is not None:
+        from ..plotting import plot_modes, save_picture
 
-            save_picture(plot, plot_modes, modes, force=force)
-        if out is None:
-            common.print_table(list(table), rows.tolist())
-        else:
-            common.tell_index(given, quiet, "index         ")
-            common.written(quiet, out, plot)
+        save_picture(plot, plot_modes, modes, force=force)
+    if out is None:
+        common.print_table(list(table), rows.tolist())
+    else:
+        common.tell_index(given, quiet, "index         ")
+        common.written(quiet, out, plot)

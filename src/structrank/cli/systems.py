@@ -61,13 +61,12 @@ def realize(
     """  # noqa: D301
     from ..applications import realize_outputs
 
-    with common.one_line_errors():
-        _check(out, plot, force)
-        given = read_signal(file, columns, variable, index)
-        chosen = {} if lags is None else {"lags": lags}
-        model = realize_outputs(given.samples, order, mu=mu, **chosen)
-        _finish(model, "DEFG", out, plot, force, quiet)
-        common.tell_index(given, quiet, "index     ")
+    _check(out, plot, force)
+    given = read_signal(file, columns, variable, index)
+    chosen = {} if lags is None else {"lags": lags}
+    model = realize_outputs(given.samples, order, mu=mu, **chosen)
+    _finish(model, "DEFG", out, plot, force, quiet)
+    common.tell_index(given, quiet, "index     ")
 
 
 @click.command()
@@ -106,14 +105,13 @@ def identify(
     """  # noqa: D301
     from ..applications import identify as identified
 
-    with common.one_line_errors():
-        _check(out, plot, force)
-        given = read_signal(file, [*inputs, *outputs], variable, index)
-        u, y = np.split(given.table.values, [len(inputs)], axis=1)
-        model = identified(u, y, order)
-        names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
-        _finish(model, names, out, plot, force, quiet)
-        common.tell_index(given, quiet, "index     ")
+    _check(out, plot, force)
+    given = read_signal(file, [*inputs, *outputs], variable, index)
+    u, y = np.split(given.table.values, [len(inputs)], axis=1)
+    model = identified(u, y, order)
+    names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
+    _finish(model, names, out, plot, force, quiet)
+    common.tell_index(given, quiet, "index     ")
 
 
 def _check(out: Path | None, plot: Path | None, force: bool) -> None:

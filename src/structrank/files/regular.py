@@ -36,7 +36,8 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     times = None
     places = numbers(cells)
     if places is None and (times := iso_times(cells)) is not None:
-        places = np.array([(time - times[0]).total_seconds() for time in times])
+        utc = _in_utc(times)
+        places = np.array([(time - utc[0]).total_seconds() for time in utc])
     if places is None or len(places) < 3:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -72,7 +73,7 @@ def numbers(cells: Sequence[str]) -> np.ndarray | None:
 
 
 def iso_times(cells: Sequence[str]) -> list[datetime] | None:
-    """Times in ISO 8601, in UTC where they have an offset; None if one of the cells is none.
+    """Times in ISO 8601; None if one of the cells is none.
 
     Parameters
     ----------
@@ -81,25 +82,33 @@ def iso_times(cells: Sequence[str]) -> list[datetime] | None:
     Examples
     --------
     >>> from structrank.files.regular import iso_times
-    >>> iso_times(["2024-05", "2024-05-31T12:00+02:00"])
-    [datetime.datetime(2024, 5, 1, 0, 0), datetime.datetime(2024, 5, 31, 10, 0)]
+    >>> iso_times(["2024-05", "2024-05-31T12:00"])
+    [datetime.datetime(2024, 5, 1, 0, 0), datetime.datetime(2024, 5, 31, 12, 0)]
     >>> iso_times(["31.05.2024"])
     """
     try:
         times = [datetime.fromisoformat(c + "-01" if len(c) == MONTH else c) for c in cells]
-        return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
+        _in_utc(times)
     except (ValueError, OverflowError):
         return None
+    return times
+
+
+def _in_utc(times: Sequence[datetime]) -> list[datetime]:
+    """Without offsets; an OverflowError if that leads out of the calendar."""
+    return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
 
 
 def _follows_calendar(times: Sequence[datetime]) -> bool:
+    """Whether local times are business days, or the same kind of day of months in equal steps."""
     if len({time.time() for time in times}) > 1:
         return False
-    days = np.array(times, dtype="datetime64[D]")
+    days = np.array([time.date() for time in times], dtype="datetime64[D]")
     if np.all(np.is_busday(days)) and np.all(np.busday_count(days[:-1], days[1:]) == 1):
         return True
     months = days.astype("datetime64[M]")
-    if np.ptp(np.diff(months).astype(int)):
+    steps = np.diff(months).astype(int)
+    if np.ptp(steps):
         return False
     first = months.astype("datetime64[D]")
     last = (months + 1).astype("datetime64[D]") - 1
@@ -107,4 +116,4 @@ def _follows_calendar(times: Sequence[datetime]) -> bool:
     if any(np.array_equal(days, expected) for expected in (first, last, *business)):
         return True
     weekdays, weeks = days.astype(int) % 7, (days - first).astype(int) // 7
-    return not np.ptp(weekdays) and not np.ptp(weeks)
+    return not np.ptp(weekdays) and not np.ptp(weeks) and abs(steps[0]) == 1

@@ -97,8 +97,8 @@ def column_numbers(columns: Sequence[Column], names: Sequence[str] | None, width
     for column, number in zip(columns, numbers, strict=True):
         if numbers.count(number) > 1:
             raise FileError(
-                f'column "{column}" is asked for more than once, but each is expected once (in '
-                "--columns, or in --inputs and --outputs together): leave the others out"
+                f'column "{column}" is asked for more than once, but each is expected once (on '
+                "the command line in --columns, or --inputs and --outputs together): name it once"
             )
     return numbers
 
