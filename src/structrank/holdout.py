@@ -75,8 +75,8 @@ def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.
 
     The missing ones, moved to where about a tenth of the samples is hit (a fifth, of few samples
     or if there is one part only); or, if there is no such place, as for scattered ones or few,
-    random ones, in parts that do not overlap. Edges that are seen all along are
-    never left out: to predict them is harder than what the data ask for.
+    random ones, in parts that do not overlap. Edges that are seen all along are never left out: to
+    predict them is harder than what the data ask for.
     """
     seen = to_numpy(problem.measure.weights) > 0
     structure: Any = problem.structure

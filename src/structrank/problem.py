@@ -91,15 +91,19 @@ class Problem:
         """`A^* b`: a signal, of the library, device and precision of the solution."""
         return self.measure.adjoint(self.data)
 
+    @cached_property
+    def seen(self) -> int:
+        """How many samples there are, or measurements by an operator."""
+        if isinstance(self.measure, Weighted):
+            return int(np.count_nonzero(to_numpy(self.measure.weights)))
+        return int(np.prod(self.b.shape))
+
     def __repr__(self) -> str:
         total = int(np.prod(self.structure.signal_shape))
-        if isinstance(self.measure, Weighted):
-            seen = int(np.count_nonzero(to_numpy(self.measure.weights)))
-            what = f"{seen} of {total} samples seen"
-        elif isinstance(self.measure, Everything):
-            what = f"{total} of {total} samples seen"
+        if isinstance(self.measure, Weighted | Everything):
+            what = f"{self.seen} of {total} samples seen"
         else:
-            what = f"{int(np.prod(self.b.shape))} measurements by an operator"
+            what = f"{self.seen} measurements by an operator"
         return f"Problem({self.structure!r}, {what}, mu={self.mu:g})"
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ._array import inner, to_numpy
 from .measure import Weighted
 from .modes import NoModes, has_modes
-from .problem import Problem
 from .refit import Refit, refit
 from .run import ConvergenceWarning, Result
 from .spread import deviation_by_median
@@ -53,7 +52,7 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     values = result.X.singular_values() / result.problem.mu
     found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
     if has_modes(result.problem.structure):
-        most = min(most, max(FEW, _seen(result.problem) // 4))
+        most = min(most, max(FEW, result.problem.seen // 4))
         found = min(found, most)
     scale = unshrunk_scale(result)
     best: Refit | None = None
@@ -65,13 +64,6 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
             best = fit
     assert best is not None  # rank 0 is always possible
     return best
-
-
-def _seen(problem: Problem) -> int:
-    """The number of samples."""
-    if isinstance(problem.measure, Weighted):
-        return int(np.count_nonzero(to_numpy(problem.measure.weights)))
-    return int(np.prod(problem.b.shape))
 
 
 def unshrunk_scale(result: Result) -> float:

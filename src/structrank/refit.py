@@ -221,10 +221,7 @@ def _misfit(problem: Problem, y: Array) -> float:
 
 def _numbers(problem: Problem) -> int:
     """How many real numbers are measured."""
-    seen = int(np.prod(problem.b.shape))
-    if isinstance(problem.measure, Weighted):
-        seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
-    return seen * (2 if is_complex(problem.b) else 1)
+    return problem.seen * (2 if is_complex(problem.b) else 1)
 
 
 def _noise(problem: Problem, misfit: float, freedom: int, sigma: float | None) -> float | None:

@@ -20,12 +20,12 @@ from .._array import (
     real_dtype,
     with_precision,
 )
+from ..files.regular import uneven_place
 
 Wrap = Callable[[Array], Any]
 
 SINGLE = {np.dtype(np.float32), np.dtype(np.complex64)}
 MOST = {"single": 1e9, "double": 1e75}  # size of samples, of which higher powers are computed
-UNEVEN = 1e-3  # a place on a regular grid may be off by this share of a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,11 +264,10 @@ def check_regular(index: Any) -> None:
     places = _places(index)
     if len(index) < 3 or places is None:
         return
-    steps = np.diff(places)
-    grid = np.linspace(places[0], places[-1], len(places))
-    if np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps)):
+    at = uneven_place(places)
+    if at is None:
         return
-    around = index[int(np.nanargmax(np.abs(steps - np.nanmedian(steps)))) + 1]
+    around = index[at]
     if isinstance(index, pd.DatetimeIndex):
         if _calendar_step(index) is None:
             raise ValueError(

@@ -63,9 +63,8 @@ class Estimates:
         self.fit: Refit | None = None
         self.average: tuple[int, Array] = (0, problem.backprojection)
         self.prediction_error: np.ndarray | float = np.inf
-        seen = int(np.count_nonzero(to_numpy(problem.measure.weights)))
         # A rank that explains nothing.
-        self.too_high = min(seen // 4, 3 * min(problem.structure.shape) // 4)
+        self.too_high = min(problem.seen // 4, 3 * min(problem.structure.shape) // 4)
 
     def solve_and_refit(self, mu: float | None, *, progress: bool) -> None:
         """The solution and its refit, for a mu that is given or chosen."""

@@ -40,14 +40,32 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
         places = np.array([(time - utc[0]).total_seconds() for time in utc])
     if places is None or len(places) < 3:
         return None
+    at = uneven_place(places)
+    if at is None or (times is not None and _follows_calendar(times)):
+        return None
+    return cells[at]
+
+
+def uneven_place(places: np.ndarray) -> int | None:
+    """The number of the place around which others leave equal steps, if they do.
+
+    Parameters
+    ----------
+    places : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.files.regular import uneven_place
+    >>> uneven_place(np.array([0.5, 1.0, 1.5, 2.5]))
+    3
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(places)
         grid = np.linspace(places[0], places[-1], len(places))
-        regular = np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps))
-        off = np.abs(steps - np.median(steps))
-    if regular or (times is not None and _follows_calendar(times)):
-        return None
-    return cells[int(np.argmax(off)) + 1]
+        if np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps)):
+            return None
+        return int(np.argmax(np.abs(steps - np.median(steps)))) + 1
 
 
 def numbers(cells: Sequence[str]) -> np.ndarray | None:
