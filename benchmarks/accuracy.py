@@ -18,8 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.recovery import count, error, lifted_problem, oracle_error
-from structrank import refit, select_mu
-from structrank.applications import SpectralSample, sinusoids
+from structrank import SpectralSample, refit, select_mu, sinusoids
 from structrank.reproduce.scs import PRINTED_ERROR
 
 LARGEST_RATIO, FEWEST_RIGHT = 1.3, 0.9  # the goals
@@ -45,7 +44,7 @@ class Case:
             real=self.real,
             separation=1.5,
             spread=True,
-            seed=seed,
+            rng=seed,
         )
 
 

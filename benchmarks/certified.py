@@ -18,8 +18,8 @@ import cvxpy as cp
 import numpy as np
 
 from structrank import Hankel, Mask, Problem, Status, Stop, solve
-from structrank.solvers import dadmm2, padmm
-from structrank.solvers._dense import DenseProblem
+from structrank.solvers.rivals import dadmm2, padmm
+from structrank.solvers.rivals.dense import DenseProblem
 
 GAP = 1e-4
 SIZES = (100, 200, 400, 1000, 2000, 5000)

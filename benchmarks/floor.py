@@ -17,7 +17,7 @@ import scipy.fft
 
 from benchmarks.signals import gappy_modes
 from structrank import LowRank, Penalized
-from structrank.local_search import local_search
+from structrank.solvers.local_search import local_search
 
 
 def seconds(task: Callable[[], None]) -> float:

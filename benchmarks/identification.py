@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 from scipy.io import loadmat
 
-from structrank.applications.identification import identify
-from structrank.applications.input_output import InputOutputModel
+from structrank.systems.identification import identify
+from structrank.systems.input_output import InputOutputModel
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy"
 RECORDS = {"cdplayer": 2, "hairdryer": 1}  # inputs, the first columns

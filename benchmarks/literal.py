@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrank import LowRank, Problem, quartic, recovery_matrix, structure_matrix, unvec, vec
-from structrank.linalg import top_singular_pairs
+from structrank import LowRank, Problem, recovery_matrix, structure_matrix
+from structrank.model import quartic
+from structrank.model.linalg import top_singular_pairs
+from structrank.structures.sparse import unvec, vec
 
 
 @dataclass

@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 from tqdm.auto import tqdm
 
-from structrank.applications import recover, sinusoids
+from structrank import recover, sinusoids
 
 from .recovery import count, error
 
@@ -41,7 +41,7 @@ def main() -> None:
     rows = []
     for seed in tqdm(range(options.seeds), desc="outliers", disable=None):
         shape = (options.size, options.size)
-        sample = sinusoids(shape, 6, separation=1.5, spread=True, seed=seed)
+        sample = sinusoids(shape, 6, separation=1.5, spread=True, rng=seed)
         bad, wrong = spoiled(sample.samples, 10 * sample.noise, seed)
         clean, robust = recover(sample.samples), recover(bad, robust=True)
         errors = [error(found.signal, sample) for found in (clean, robust)]

@@ -22,8 +22,8 @@ import numpy as np
 from benchmarks.literal import Literal
 from structrank import LowRank, Penalized, Problem, Result, Stop
 from structrank.reproduce.scalability import COLUMNS, LAM, OUTPUTS, ROWS, scalability_problem
-from structrank.run import run
-from structrank.solvers.gcg import algorithm_1
+from structrank.solvers.conditional_gradient import algorithm_1
+from structrank.solvers.driver import run
 
 
 def solve(kind: str, problem: Problem) -> tuple[float, Result]:

@@ -36,8 +36,8 @@ from structrank import (
     path,
     refit,
 )
-from structrank.modes import NoModes
-from structrank.plotting import require_matplotlib
+from structrank.modal.modes import NoModes
+from structrank.views import require_matplotlib
 
 LENGTH, WINDOW = 127, 64
 ENOUGH = 1e-3  # error of a success

@@ -23,10 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.recovery import count
-from structrank import ConvergenceWarning, Hankel
-from structrank.applications import forecast, recover
-from structrank.applications.recovery import hankel_problem
-from structrank.files import read
+from structrank import ConvergenceWarning, Hankel, forecast, recover
+from structrank.io import read
+from structrank.signals.recovery import hankel_problem
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 RANKS = (1, 2, 3, 5, 8, 12, 20, 30, 50)  # of Cadzow's rival

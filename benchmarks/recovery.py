@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structrank import Hankel, Problem, Weighted
-from structrank.applications import SpectralSample
-from structrank.modal_fit import ModalFit
+from structrank import Hankel, Problem, SpectralSample, Weighted
+from structrank.modal.fit import ModalFit
 
 
 def lifted_problem(sample: SpectralSample, share: float = 0.5) -> Problem:

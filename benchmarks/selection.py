@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.recovery import count, error, lifted_problem, oracle_error
-from structrank import ConvergenceWarning, Selection, select_mu
-from structrank.applications import SpectralSample, sinusoids
+from structrank import ConvergenceWarning, Selection, SpectralSample, select_mu, sinusoids
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Setting:
             separation=1.5,
             spread=True,
             damping=self.damping / self.shape[0],
-            seed=seed,
+            rng=seed,
         )
 
 

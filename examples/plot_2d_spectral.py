@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.interpolate import griddata
 
-from structrank.applications import recover, sinusoids
+from structrank import recover, sinusoids
 
-data = sinusoids((101, 101), 6, seen=0.2, snr=10.0, seed=0)
+data = sinusoids((101, 101), 6, seen=0.2, snr=10.0, rng=0)
 print(data)
 
 # %%

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.polynomial import polynomial as poly
 from scipy.optimize import linear_sum_assignment
 
-from structrank import Sylvester
-from structrank.applications import approximate_gcd
+from structrank import Sylvester, approximate_gcd
 
 shared = np.array([0.9 * np.exp(0.7j), 0.9 * np.exp(-0.7j), -1.1, 0.4])
 divisor = poly.polyfromroots(shared).real

@@ -26,7 +26,7 @@ import pandas as pd
 from nfoursid.nfoursid import NFourSID
 from scipy.io import loadmat
 
-from structrank.applications import InputOutputModel, identify
+from structrank import InputOutputModel, identify
 
 record = loadmat(Path(os.environ["STRUCTRANK_DATA"]) / "daisy" / "cdplayer.mat")["cdplayer"]
 first, second = np.split(record, 2)  # one half for identification, one to see how good it is

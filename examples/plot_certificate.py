@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structrank import Hankel, Mask, Problem, Stop, refit, solve
-from structrank.solvers import padmm
+from structrank.solvers.rivals import padmm
 
 
 def three_tones(rows):

@@ -15,7 +15,7 @@ import numpy as np
 import statsmodels.api as sm
 from statsmodels.tsa.holtwinters import ExponentialSmoothing
 
-from structrank.applications import forecast, impute
+from structrank import forecast, impute
 
 series = sm.datasets.co2.load_pandas().data["co2"]
 print(f"{len(series)} weeks, {series.isna().sum()} of them missing")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.signal import find_peaks, lombscargle
 from scipy.signal.windows import hann
 
-from structrank.applications import frequencies
+from structrank.signals import spectrum as frequencies
 
 n, rate = 90, 100.0  # samples, hertz
 tones = np.array([12.0, 12.0 + 0.6 * rate / n])  # hertz

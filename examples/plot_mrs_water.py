@@ -25,7 +25,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from structrank import Modes
-from structrank.applications import frequencies
+from structrank.signals import spectrum as frequencies
 
 DWELL, CARRIER, WATER = 833e-6, 123.234655, 4.7  # s, MHz, ppm: from the header
 

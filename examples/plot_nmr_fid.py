@@ -23,7 +23,7 @@ import matplotlib.pyplot as plt
 import nmrglue as ng
 import numpy as np
 
-from structrank.applications import recover
+from structrank import recover
 
 folder = Path(os.environ["STRUCTRANK_DATA"])
 header, recorded = ng.pipe.read(str(folder / "nmr" / "nmrglue_1D_time.fid"))

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.signal import medfilt
 
-from structrank.applications import recover
+from structrank import recover
 
 rng = np.random.default_rng(0)
 n = 300

@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from structrank.applications import recover
+from structrank import recover
 
 recorded = np.load(Path(os.environ["STRUCTRANK_DATA"]) / "seismic" / "mobil.npy")
 line = recorded[:, 300:700].astype(float)

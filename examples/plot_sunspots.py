@@ -15,7 +15,7 @@ import numpy as np
 import statsmodels.api as sm
 from statsmodels.tsa.ar_model import ar_select_order
 
-from structrank.applications import forecast
+from structrank import forecast
 
 data = sm.datasets.sunspots.load_pandas().data
 years, spots = data["YEAR"].to_numpy(), data["SUNACTIVITY"].to_numpy()

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from structrank.applications import recover
+from structrank import recover
 
 rng = np.random.default_rng(0)
 frames, rate = 120, 20.0

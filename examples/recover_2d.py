@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from structrank import Stop, gcgls, noise_mu
-from structrank.applications import sinusoids, spectral_problem
+from structrank import Stop, gcgls, noise_mu, sinusoids, spectral_problem
 from structrank.reproduce.figures import spectral_panels
 
 SIZE, SINUSOIDS, WINDOW = 101, 6, (25, 25)
@@ -28,7 +27,7 @@ def main() -> None:
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     options = parser.parse_args()
 
-    sample = sinusoids((SIZE, SIZE), SINUSOIDS, seen=0.2, snr=10.0, seed=options.seed)
+    sample = sinusoids((SIZE, SIZE), SINUSOIDS, seen=0.2, snr=10.0, rng=options.seed)
     truth, b = sample.truth, sample.samples
     problem = spectral_problem(b, WINDOW, mu=1.0, weights="lifted")
     problem = replace(problem, mu=noise_mu(problem, sample.noise, margin=1.5))

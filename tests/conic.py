@@ -7,7 +7,8 @@ import numpy as np
 from conftest import random_array
 from literal import Literal
 
-from structrank import Mask, Problem, mu_max, vec
+from structrank import Mask, Problem, mu_max
+from structrank.structures.sparse import vec
 
 
 def modes_problem(structure, rng, dtype="float64", share=0.7, mu=0.15, measure=None):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structrank import recovery_matrix, structure_matrix, unvec, vec
+from structrank import recovery_matrix, structure_matrix
+from structrank.structures.sparse import unvec, vec
 
 
 class Literal:

@@ -17,11 +17,10 @@ import scipy.io
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
-from structrank import ConvergenceWarning
-from structrank.applications import random_system, recover
-from structrank.applications.outputs import LAGS
+from structrank import ConvergenceWarning, random_system, recover
 from structrank.cli import main
-from structrank.files import read
+from structrank.io import read
+from structrank.systems.outputs import LAGS
 
 N = 60
 T = np.arange(N)
@@ -502,16 +501,14 @@ class TestBadFiles:
     def test_what_the_samples_do_not_tell(self, tmp_path, monkeypatch):
         found = recover(SERIES, rank=3, mu=1.0)
         part = replace(found, signal=np.where(T == 7, np.nan, found.signal))
-        monkeypatch.setattr("structrank.applications.recover", lambda *_, **__: part)
+        monkeypatch.setattr("structrank.recover", lambda *_, **__: part)
         np.save(tmp_path / "s.npy", SERIES)
         done = call(tmp_path, ["recover", "s.npy", "--out", "o.npy"], monkeypatch)
         assert_fails(done, "the samples do not tell all of what is looked for: take more samples")
         assert [path.name for path in tmp_path.iterdir()] == ["s.npy"]
 
     def test_a_computation_that_breaks_down(self, folder, monkeypatch):
-        monkeypatch.setattr(
-            "structrank.applications.recover", lambda *_, **__: np.linalg.inv([[0]])
-        )
+        monkeypatch.setattr("structrank.recover", lambda *_, **__: np.linalg.inv([[0]]))
         done = call(folder, ["recover", "series.csv"], monkeypatch)
         assert_fails(done, r"the computation broke down \(Singular matrix\): take more samples")
 
@@ -547,7 +544,7 @@ class TestSystemsOfColumns:
         assert call(tmp_path, [*arguments, "--index", "none"], monkeypatch).exit_code == 0
 
     def test_the_file_is_read_once(self, folder, monkeypatch):
-        from structrank.files import formats
+        from structrank.io import formats
 
         count = []
         reader = formats.read_text
@@ -580,9 +577,7 @@ class TestBadOutputs:
     def test_are_refused_before_any_work(self, folder, tmp_path, monkeypatch, options, message):
         for name in ("old.csv", "old.png", "old.html"):
             (tmp_path / name).write_text("old")
-        monkeypatch.setattr(
-            "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
-        )
+        monkeypatch.setattr("structrank.recover", lambda *_, **__: pytest.fail("work was begun"))
         done = call(tmp_path, ["recover", folder / "series.csv", *options], monkeypatch)
         assert_fails(done, re.escape(message))
         assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
@@ -591,9 +586,7 @@ class TestBadOutputs:
 
     def test_volumes_are_no_text(self, tmp_path, monkeypatch):
         np.save(tmp_path / "v.npy", np.zeros((3, 3, 3)))
-        monkeypatch.setattr(
-            "structrank.applications.recover", lambda *_, **__: pytest.fail("work was begun")
-        )
+        monkeypatch.setattr("structrank.recover", lambda *_, **__: pytest.fail("work was begun"))
         done = call(tmp_path, ["recover", "v.npy", "--out", "v.csv"], monkeypatch)
         assert_fails(done, "text holds at most two dimensions")
 
@@ -678,7 +671,7 @@ class TestUsage:
         def interrupted(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("structrank.applications.recover", interrupted)
+        monkeypatch.setattr("structrank.recover", interrupted)
         out = tmp_path / "out.csv"
         done = call(folder, ["recover", "series.csv", "--out", out], monkeypatch)
         assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
@@ -693,7 +686,7 @@ class TestUsage:
             np.float64(1e300) ** 2  # which warns of an overflow
             return recover(SERIES, rank=3, mu=1.0)
 
-        monkeypatch.setattr("structrank.applications.recover", hurried)
+        monkeypatch.setattr("structrank.recover", hurried)
         done = call(folder, ["recover", "series.csv", "--quiet"], monkeypatch)
         assert done.stderr.startswith("Warning: the solver did not come to rest")
         assert done.stderr.count("\n") == 1
@@ -705,6 +698,6 @@ class TestUsage:
             warnings.warn("this is\ndoubtful", UserWarning, stacklevel=2)
             raise ValueError("and\nwrong")
 
-        monkeypatch.setattr("structrank.applications.recover", doubtful)
+        monkeypatch.setattr("structrank.recover", doubtful)
         done = call(folder, ["recover", "series.csv"], monkeypatch)
         assert done.stderr == "Warning: this is doubtful\nError: and wrong\n"

@@ -17,12 +17,12 @@ from structrank import (
     Problem,
     Status,
     Weighted,
-    certificate,
     solve,
 )
 from structrank._array import to_numpy
-from structrank.augmented import Augmented, sample_weights
+from structrank.model import certificate
 from structrank.solvers import constrained
+from structrank.solvers.augmented import Augmented, sample_weights
 from structrank.solvers.constrained import TrustedAugmented, solve_trusted, solve_within
 
 ALL = {**STRUCTURES, "affine": AFFINE}

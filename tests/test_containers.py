@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 from conftest import LIBRARIES, to_library
 
+from structrank import denoise, forecast, impute, recover
 from structrank._array import to_numpy
-from structrank.applications import denoise, forecast, impute, recover
-from structrank.applications.containers import check_regular, following, unwrap
+from structrank.io.containers import check_regular, following, unwrap
 
 N = 40
 WAVE = 3 + np.cos(0.5 * np.arange(N)) + 0.05 * np.random.default_rng(0).standard_normal(N)

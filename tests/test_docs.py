@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import structrank
-import structrank.applications
 import structrank.solvers
 
 ROOT = Path(__file__).parents[1]
@@ -101,7 +100,7 @@ def test_benchmark_draws_a_picture_and_keeps_an_old_one(tmp_path):
 
 PUBLIC = {
     **{name: getattr(structrank, name) for name in structrank.__all__},
-    **{name: getattr(structrank.applications, name) for name in structrank.applications.__all__},
+    **{name: getattr(structrank, name) for name in structrank.__all__},
     **{name: getattr(structrank.solvers, name) for name in structrank.solvers.__all__},
 }
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from structrank.applications import forecast, impute, recover
+from structrank import forecast, impute, recover
 from structrank.estimators import HankelDenoiser, HankelForecaster, HankelImputer
 
 TRANSFORMERS = [HankelImputer, HankelDenoiser]

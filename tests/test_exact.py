@@ -22,18 +22,17 @@ from structrank import (
     Status,
     Stop,
     Weighted,
-    certificate,
     homotopy,
-    polish,
-    quartic,
     solve,
 )
 from structrank._array import to_numpy
-from structrank.augmented import Augmented, MultiplierPenalty
-from structrank.certificate import nuclear_norm_bound
-from structrank.linalg import random_vector, top_singular_pairs
-from structrank.polish import polished
-from structrank.solvers._multipliers import symmetric_pairs
+from structrank.model import certificate, quartic
+from structrank.model.certificate import nuclear_norm_bound
+from structrank.model.linalg import random_vector, top_singular_pairs
+from structrank.solvers import polish
+from structrank.solvers.augmented import Augmented, MultiplierPenalty
+from structrank.solvers.multipliers import symmetric_pairs
+from structrank.solvers.polish import polished
 
 ALL = {
     **STRUCTURES,

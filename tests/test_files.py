@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from structrank.applications.containers import check_regular
-from structrank.files import FileError, Table, check_writable, formats, read, write
-from structrank.files.regular import irregular_cell
+from structrank.io import FileError, Table, check_writable, formats, read, write
+from structrank.io.containers import check_regular
+from structrank.io.regular import irregular_cell
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 BINARY = [".npy", ".npz", ".mat", ".h5", ".hdf5", ".zarr"]

@@ -3,7 +3,7 @@ import pytest
 from numpy.polynomial.polynomial import polyfromroots
 from scipy.optimize import least_squares
 
-from structrank.applications.gcd import approximate_gcd
+from structrank.systems.common_divisors import approximate_gcd
 
 
 def drawn(rng, size, complex_=False):

@@ -4,14 +4,14 @@ import control
 import numpy as np
 import pytest
 
-from structrank.applications.identification import identify
-from structrank.applications.input_output import (
+from structrank.systems.identification import identify
+from structrank.systems.input_output import (
     InputOutputModel,
     free_responses,
     markov_parameters,
     state_sequence,
 )
-from structrank.applications.output_error import OutputError
+from structrank.systems.output_error import OutputError
 
 CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"
 
@@ -252,7 +252,7 @@ def test_very_many_missing_inputs_are_only_filled(monkeypatch):
     smooth = np.cumsum(u - u.mean(), axis=0)
     y, gaps = truth.simulate(smooth), with_gaps(smooth, 0.1, 0)
     refined = identify(gaps, y, order=2, completion_window=20)
-    monkeypatch.setattr("structrank.applications.identification._MOST_UNKNOWN", 0)
+    monkeypatch.setattr("structrank.systems.identification._MOST_UNKNOWN", 0)
     filled = identify(gaps, y, order=2, completion_window=20)
     assert distance(refined, truth) < distance(filled, truth) < 0.2
 
@@ -261,7 +261,7 @@ def test_every_choice_can_be_made():
     truth = system(2, 1, 1)
     u, y = record(truth, 150)
     y = with_gaps(y, 0.1, 0)
-    model = identify(u, y, 2, window=8, offset=False, mu=1e-3, completion_window=12, seed=3)
+    model = identify(u, y, 2, window=8, offset=False, mu=1e-3, completion_window=12, rng=3)
     assert distance(model, truth) < 1e-8
     assert identify(u, y, max_order=1).order == 1
 

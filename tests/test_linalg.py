@@ -9,7 +9,7 @@ from scipy.sparse.linalg import svds
 
 from structrank import Hankel, LowRank
 from structrank._array import add_scaled, gram, inner, rotate, to_numpy
-from structrank.linalg import random_vector, top_singular_pairs
+from structrank.model.linalg import random_vector, top_singular_pairs
 
 
 def products(A):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tqdm.auto import tqdm
 
-from structrank.applications import recover
-from structrank.applications.local import NEIGHBOURHOOD, LocalFits, best_local_fits, local_scale
-from structrank.applications.recovery import hankel_problem
-from structrank.holdout import left_out
+from structrank import recover
+from structrank.selection.holdout import left_out
+from structrank.signals.recovery import hankel_problem
+from structrank.signals.windows import NEIGHBOURHOOD, LocalFits, best_local_fits, local_scale
 
 
 def swings(rng, length):

@@ -9,7 +9,7 @@ import pytest
 from conftest import random_array
 
 from structrank import Hankel
-from structrank.logdet import _Line, _Torus, fit_windows
+from structrank.signals.logdet import _Line, _Torus, fit_windows
 
 
 def windows_of(y, window, *, around):
@@ -53,7 +53,7 @@ def samples_of(rng, shape, dtype):
     ],
 )
 def test_steps_are_those_of_dense_matrices(rng, kind, shape, window, dtype, monkeypatch):
-    monkeypatch.setattr("structrank.logdet.ENOUGH", 1e-13)
+    monkeypatch.setattr("structrank.signals.logdet.ENOUGH", 1e-13)
     b, seen = samples_of(rng, shape, dtype)
     fast, around = kind(b, seen, window, 0.1), kind is _Torus
     Q = windows_of(fast.b, window, around=around)

@@ -7,7 +7,8 @@ import pytest
 import scipy.fft
 from conftest import DTYPES, random_array
 
-from structrank import Hankel, _array, _halved_fft, _long_fft
+from structrank import Hankel
+from structrank._array import halved_fft, long_fft, transforms
 
 
 def tolerance(dtype):
@@ -23,8 +24,8 @@ def assert_same_values(got, expected, dtype):
     assert np.max(np.min(np.minimum(distance, conjugate), axis=0)) <= scale
 
 
-CASES = [(_long_fft, length, dtype) for length in (48, 60, 128, 105) for dtype in DTYPES]
-CASES += [(_halved_fft, length, dtype) for length in (48, 90, 128) for dtype in DTYPES[2:]]
+CASES = [(long_fft, length, dtype) for length in (48, 60, 128, 105) for dtype in DTYPES]
+CASES += [(halved_fft, length, dtype) for length in (48, 90, 128) for dtype in DTYPES[2:]]
 
 
 @pytest.mark.parametrize(("transforms", "length", "dtype"), CASES)
@@ -58,7 +59,7 @@ class TestLongTransforms:
 @pytest.mark.parametrize("window", [30, 45, 80])
 @pytest.mark.parametrize("threshold", ["LONG", "HALVED"])
 def test_hankel_products_with_long_transforms(rng, dtype, window, threshold, monkeypatch):
-    monkeypatch.setattr(_array, threshold, 16)
+    monkeypatch.setattr(transforms, threshold, 16)
     S = Hankel(100, window=window)
     y = random_array(rng, 100, dtype)
     U, V = (random_array(rng, (n, 3), dtype) for n in S.shape)

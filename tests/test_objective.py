@@ -7,10 +7,11 @@ import pytest
 from conftest import AFFINE, STRUCTURES, random_array, to_library
 from literal import Literal
 
-from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_max, quartic
+from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_max
 from structrank._array import to_numpy
-from structrank.augmented import Augmented
-from structrank.local_search import local_search
+from structrank.model import quartic
+from structrank.solvers.augmented import Augmented
+from structrank.solvers.local_search import local_search
 
 PENALTIES = ["projection", "difference"]
 ALL = {**STRUCTURES, "affine": AFFINE}
@@ -259,7 +260,7 @@ def test_which_structures_are_symmetric(name, rng):
 @pytest.mark.parametrize("long", [False, True])
 def test_transform_of_a_mirrored_factor(rng, long, monkeypatch):
     if long:
-        monkeypatch.setattr("structrank._array.LONG", 16)
+        monkeypatch.setattr("structrank._array.transforms.LONG", 16)
     S, signs = Hankel(31, window=16), np.array([1.0, -1.0])
     U = random_array(rng, (16, 2))
     got = S._transform_mirrored(S._transform_left(U), signs)

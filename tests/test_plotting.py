@@ -13,10 +13,19 @@ from matplotlib import pyplot
 from matplotlib.dates import date2num
 from matplotlib.figure import Figure
 
-from structrank import Hankel, ModeErrors, Modes, Problem, gcgls
-from structrank.applications import StateSpaceModel, forecast, impute, recover
-from structrank.files import FileError
-from structrank.plotting import (
+from structrank import (
+    Hankel,
+    ModeErrors,
+    Modes,
+    Problem,
+    StateSpaceModel,
+    forecast,
+    gcgls,
+    impute,
+    recover,
+)
+from structrank.io import FileError
+from structrank.views import (
     plot_convergence,
     plot_forecast,
     plot_modes,

@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 from conftest import LIBRARIES, random_array, to_library
 
-from structrank import Hankel, Stop, gcgls, mu_max
-from structrank._array import to_numpy
-from structrank.applications import (
+from structrank import (
+    Hankel,
     NotPositiveReal,
     StateSpaceModel,
+    Stop,
     empirical_covariances,
+    gcgls,
+    mu_max,
     random_system,
-    realization,
     realization_problem,
     realize,
     realize_outputs,
     sampling_noise_mu,
 )
+from structrank._array import to_numpy
+from structrank.systems import realization
 
 
 def adjoint(M):
@@ -40,7 +43,7 @@ def complex_system(seed=0, outputs=3, order=4):
 
 
 def real_system(seed=0, outputs=4, order=3):
-    return random_system(outputs, order, normalization="spectral", spectral_radius=0.9, seed=seed)
+    return random_system(outputs, order, normalization="spectral", spectral_radius=0.9, rng=seed)
 
 
 SYSTEMS = {"real": real_system(), "complex": complex_system(), "one output": real_system(1, 1, 2)}
@@ -77,20 +80,20 @@ class TestStateSpaceModel:
         np.testing.assert_allclose(system.covariances(5), expected, rtol=1e-10, atol=1e-10)
 
     def test_covariances_are_those_of_a_long_record(self, system):
-        v = empirical_covariances(system.simulate(200_000, seed=3), 5)
+        v = empirical_covariances(system.simulate(200_000, rng=3), 5)
         assert distance(v, system.covariances(5)) < 0.03
 
     @pytest.mark.parametrize("steps", [1, 2, 7, 64, 300])
     def test_simulation_equals_the_recursion(self, system, steps):
         np.testing.assert_allclose(
-            system.simulate(steps, seed=2), simulated_literally(system, steps, 2), atol=1e-11
+            system.simulate(steps, rng=2), simulated_literally(system, steps, 2), atol=1e-11
         )
 
     def test_simulation_of_slow_and_of_growing_systems(self):
         for radius in (0.9999, 1.0, 1.01):
-            system = random_system(2, 3, spectral_radius=radius, seed=4)
+            system = random_system(2, 3, spectral_radius=radius, rng=4)
             z = simulated_literally(system, 2000, 2)
-            np.testing.assert_allclose(system.simulate(2000, seed=2), z, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(system.simulate(2000, rng=2), z, rtol=1e-8, atol=1e-8)
 
     def test_initial_state(self):
         system = real_system()
@@ -101,14 +104,14 @@ class TestStateSpaceModel:
 
     def test_measurement_noise(self):
         system = real_system()
-        z = system.simulate(100_000, seed=1)
-        noise = system.simulate(100_000, seed=1, noise=0.5) - z
+        z = system.simulate(100_000, rng=1)
+        noise = system.simulate(100_000, rng=1, noise=0.5) - z
         np.testing.assert_allclose(noise.T @ noise / 100_000, 0.25 * np.eye(4), atol=0.01)
 
     def test_seed_decides(self):
         system = real_system()
-        assert np.array_equal(system.simulate(9, seed=1), system.simulate(9, seed=1))
-        assert not np.array_equal(system.simulate(9, seed=1), system.simulate(9, seed=2))
+        assert np.array_equal(system.simulate(9, rng=1), system.simulate(9, rng=1))
+        assert not np.array_equal(system.simulate(9, rng=1), system.simulate(9, rng=2))
 
     def test_what_is_known_of_a_system(self):
         system = StateSpaceModel([[0, 1], [-0.25, 0]], np.ones((2, 1)), np.ones((1, 2)), [[1]])
@@ -382,7 +385,7 @@ class TestSamplingNoiseMu:
         ratios = []
         for seed in range(12):
             system = real_system(seed)
-            z = system.simulate(5000, seed=seed)
+            z = system.simulate(5000, rng=seed)
             error = empirical_covariances(z, 20) - system.covariances(20)
             noise = mu_max(realization_problem(error, 5, 20, 1.0, weights=weights))
             ratios.append(sampling_noise_mu(z, 5, 20, weights=weights) / noise)
@@ -414,7 +417,7 @@ class TestSamplingNoiseMu:
         ratios = []
         for seed in range(12):
             system = real_system(seed)
-            z = system.simulate(5000, seed=seed)
+            z = system.simulate(5000, rng=seed)
             missing = np.random.default_rng(seed).random(z.shape) < 0.4
             missing = missing if gap == "scattered" else np.arange(5000)[:, None] // 2000 == 1
             z = np.where(missing, np.nan, z)
@@ -460,7 +463,7 @@ class TestRealize:
 
     def test_order_of_noisy_covariances_is_found(self):
         system = SYSTEMS["one output"]
-        v = empirical_covariances(system.simulate(50_000, seed=1), 20)
+        v = empirical_covariances(system.simulate(50_000, rng=1), 20)
         assert realize(v, noise_floor="auto").order == system.order
 
     def test_recovers_an_exact_system(self, system):
@@ -499,7 +502,7 @@ class TestRealize:
     def test_innovations_of_a_record_have_covariance_g(self):
         """The model, run backwards as a filter, whitens the outputs of the system."""
         system = real_system()
-        z = system.simulate(20_000, seed=5)
+        z = system.simulate(20_000, rng=5)
         model = realize(system.covariances(14), 3)
         u, s = np.empty_like(z), np.zeros(3)
         for t, now in enumerate(z):
@@ -628,7 +631,7 @@ def recorded(seed=0, steps=50_000):
     """A system, and its outputs in unlike units, with means."""
     system = real_system(seed)
     units = np.array([1.0, 1e3, 1e-3, 20.0])
-    z = system.simulate(steps, seed=100 + seed, noise=0.05)
+    z = system.simulate(steps, rng=100 + seed, noise=0.05)
     return system, z * units + np.array([3.0, -1e4, 0.0, 7.0]), units
 
 
@@ -697,7 +700,7 @@ class TestRealizeOutputs:
     ):
         z = np.random.default_rng(0).standard_normal((500, outputs))
         monkeypatch.setattr(
-            "structrank.applications.outputs.empirical_covariances",
+            "structrank.systems.outputs.empirical_covariances",
             lambda *_: pytest.fail("work was begun"),
         )
         says = rf"order is {order}, but {lags} lags of {outputs} outputs .* at most {order - 1}:"
@@ -724,14 +727,14 @@ class TestRealizeOutputs:
             realize_outputs(z, mu=1e9)
 
     def test_one_series(self):
-        z = real_system(1, 1, 2).simulate(20_000, seed=1)
+        z = real_system(1, 1, 2).simulate(20_000, rng=1)
         models = [realize_outputs(given) for given in (z, z[:, 0], list(z[:, 0]))]
         assert {model.order for model in models} == {2}
         assert len({model.D.tobytes() for model in models}) == 1
 
     def test_complex_outputs(self):
         system = complex_system()
-        model = realize_outputs(system.simulate(50_000, seed=1))
+        model = realize_outputs(system.simulate(50_000, rng=1))
         assert np.iscomplexobj(model.D)
         assert distance(model.covariances(5), system.covariances(5)) < 0.2
 

@@ -7,16 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from structrank import Mask, Modes, mu_max, refit
-from structrank.applications import denoise, forecast, impute, recover, sinusoids
-from structrank.applications.estimates import Estimates
-from structrank.applications.frequencies import frequencies, modes_table
-from structrank.applications.local import local_windows
-from structrank.applications.outliers import find_outliers
-from structrank.applications.recovery import from_channels, hankel_problem
-from structrank.holdout import left_out
-from structrank.modes import NoModes
-from structrank.refit import refit_modes
+from structrank import Mask, Modes, denoise, forecast, impute, mu_max, recover, refit, sinusoids
+from structrank.modal.modes import NoModes
+from structrank.modal.refitting import refit_modes
+from structrank.selection.holdout import left_out
+from structrank.signals.estimates import Estimates
+from structrank.signals.outliers import find_outliers
+from structrank.signals.recovery import from_channels, hankel_problem
+from structrank.signals.spectrum import frequencies, modes_table
+from structrank.signals.windows import local_windows
 
 REAL = Modes([0.07, -0.07, 0.0], [0.01, 0.01, 0.0], [0.5 + 0.2j, 0.5 - 0.2j, 2.0])
 COMPLEX = Modes([0.11, -0.23], [0.0, 0.02], [1.0, 1.5j])
@@ -429,7 +428,7 @@ def test_bad_forecasts_are_errors(samples, options, message):
 
 def test_gross_errors_are_found_and_left_out():
     """The paper's kind of signal, 5% gross errors: the error stays within twice that without."""
-    sample = sinusoids((41, 41), 2, seen=0.3, separation=1.5, spread=True, seed=1)
+    sample = sinusoids((41, 41), 2, seen=0.3, separation=1.5, spread=True, rng=1)
     rng = np.random.default_rng(1)
     places = np.flatnonzero(sample.seen)
     wrong = rng.choice(places, len(places) // 20, replace=False)
@@ -541,7 +540,7 @@ def test_coils_fill_the_gaps_of_each_other(rng):
     missing = np.broadcast_to(rng.random(space.shape[1:]) > 0.4, space.shape)
     samples = np.where(missing, np.nan, space).astype("complex64")
     problem = hankel_problem(samples, (4, 4), channels=0)
-    found = Estimates(problem, rank=None, sigma=None, undamped=False, seed=0)
+    found = Estimates(problem, rank=None, sigma=None, undamped=False, rng=0)
     assert found.solve_by_prediction(None, progress=False) == "average"
     signal, stderr = (from_channels(x, 0) for x in found.estimate("average"))
     assert signal.dtype == "complex64"

@@ -26,13 +26,13 @@ from structrank import (
     gcgls,
     refit,
 )
-from structrank import modal_fit as module
-from structrank.modal_fit import ModalFit
-from structrank.modal_model import ModalModel
-from structrank.refit import _factored, _plain
-from structrank.spread import Spread
-from structrank.state import History
-from structrank.tangent import tangent_basis
+from structrank.modal import fit as module
+from structrank.modal.fit import ModalFit
+from structrank.modal.model import ModalModel
+from structrank.modal.refitting import _factored, _plain
+from structrank.modal.standard_errors import Spread
+from structrank.modal.tangent import tangent_basis
+from structrank.solvers.state import History
 
 
 def result_of(problem, X):

@@ -19,10 +19,9 @@ import pytest
 import xarray as xr
 
 import structrank
-from structrank import Status
-from structrank.applications import forecast, recover
-from structrank.files import FileError
-from structrank.report import number_and_error, write_report
+from structrank import Status, forecast, recover
+from structrank.io import FileError
+from structrank.views.report import number_and_error, write_report
 
 N = 60
 T = np.arange(N)
@@ -198,7 +197,7 @@ class TestRecovery:
         assert "10 x 10" in wide["aria-label"]
 
     def test_pictures_of_many_points_are_dots(self, tmp_path, found, monkeypatch):
-        monkeypatch.setattr("structrank._page.MOST_POINTS", 10)
+        monkeypatch.setattr("structrank.views.page.MOST_POINTS", 10)
         write_report(tmp_path / "a.html", found)
         first, *rest = Page((tmp_path / "a.html").read_text(encoding="utf-8")).all("img")
         assert base64.b64decode(first["src"].split(",")[1]).startswith(b"\x89PNG")
@@ -230,7 +229,7 @@ class TestForecast:
         assert "own size" not in (tmp_path / "a.html").read_text(encoding="utf-8")
 
     def test_long_tables_are_cut(self, tmp_path, ahead, monkeypatch):
-        monkeypatch.setattr("structrank.report.MOST_ROWS", 3)
+        monkeypatch.setattr("structrank.views.report.MOST_ROWS", 3)
         write_report(tmp_path / "a.html", ahead)
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         assert "The first 3 of 7 are shown." in text

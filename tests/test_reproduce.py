@@ -19,25 +19,14 @@ from click.testing import CliRunner
 from structrank import History, Stop
 from structrank.cli import main
 from structrank.reproduce.cases import COLUMNS, ROWS, Case
-from structrank.reproduce.comparison import (
-    FACTORS,
-    METHODS,
-    Curve,
-    Method,
-    comparison_rows,
-    tune,
-)
-from structrank.reproduce.output import (
-    markdown,
-    new_folder,
-    write_about,
-    write_table,
-)
+from structrank.reproduce.comparison import FACTORS, METHODS, Curve, Method, comparison_rows, tune
+from structrank.reproduce.output import markdown, new_folder, write_about, write_table
 from structrank.reproduce.scalability import scalability_problem
 from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
 from structrank.reproduce.ssr import found_order
-from structrank.run import uninterrupted
-from structrank.solvers import gcgls, padmm
+from structrank.solvers import gcgls
+from structrank.solvers.driver import uninterrupted
+from structrank.solvers.rivals import padmm
 
 PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})
 
@@ -439,9 +428,9 @@ class TestOthers:
         assert _frequency_error(true, found) == pytest.approx(0.02)
 
     def test_recover_gives_the_best_within_the_time(self):
-        from structrank.applications.spectral import sinusoids
+        from structrank.signals.spectral_sensing import sinusoids
 
-        sample = sinusoids((15, 15), 1, seed=0)
+        sample = sinusoids((15, 15), 1, rng=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             for setting in SETTINGS[:2]:

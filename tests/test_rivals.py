@@ -10,8 +10,7 @@ from conftest import AFFINE, DTYPES, STRUCTURES, random_array, to_library
 from conic import conic_optimum, modes_problem, relax_optimum
 
 from structrank import Hankel, LowRank, Mask, Operator, Problem, Status, Stop, Weighted, gcgls
-from structrank.solvers import (
-    _dense,
+from structrank.solvers.rivals import (
     apg_svt,
     dadmm2,
     dppa,
@@ -21,8 +20,9 @@ from structrank.solvers import (
     padmm2,
     weighted_slra,
 )
-from structrank.solvers._dense import DenseProblem, singular_values, threshold_singular_values
-from structrank.solvers.apg_svt import _Boxes, _Sparse
+from structrank.solvers.rivals import dense as _dense
+from structrank.solvers.rivals.accelerated_gradient import _Boxes, _Sparse
+from structrank.solvers.rivals.dense import DenseProblem, singular_values, threshold_singular_values
 
 TIGHT = Stop(max_iter=20000, xtol=None, rtol=None, gap=2e-5)
 ON_RELAX = [padmm, padmm2, dadmm2, dppa, factored_admm]

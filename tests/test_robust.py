@@ -15,11 +15,11 @@ from structrank import (
     Problem,
     Status,
     Weighted,
-    certificate,
     solve,
 )
 from structrank._array import to_numpy
-from structrank.augmented import sample_weights
+from structrank.model import certificate
+from structrank.solvers.augmented import sample_weights
 from structrank.solvers.robust import HuberLoss, RobustAugmented, solve_robust
 
 ALL = {**STRUCTURES, "affine": AFFINE}

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from structrank import ConvergenceWarning, Hankel, LowRank, Problem, State, Status, Stop, gcgls
-from structrank.run import run
-from structrank.state import Figures, LazyState
+from structrank.solvers.driver import run
+from structrank.solvers.state import Figures, LazyState
 
 PROBLEM = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 

@@ -31,9 +31,9 @@ from structrank import (
     solve,
 )
 from structrank import path as path_function
-from structrank.holdout import clearly_better, parts_of, squared_errors, without
-from structrank.objective import natural_lam
-from structrank.state import History
+from structrank.model.objective import natural_lam
+from structrank.selection.holdout import clearly_better, parts_of, squared_errors, without
+from structrank.solvers.state import History
 
 METHODS = ["noise", "holdout", "information"]
 
@@ -151,8 +151,8 @@ def test_noise_mu_is_the_largest_gradient_of_noise():
     for _ in range(3):
         e = rng.standard_normal(20) * (np.arange(20) % 3 > 0) / S.multiplicity
         tops.append(np.linalg.svd(S.to_dense(e), compute_uv=False)[0])
-    assert noise_mu(problem, 0.3, seed=5) == pytest.approx(1.05 * 0.3 * max(tops), rel=1e-3)
-    assert noise_mu(problem, 0.3, draws=1, margin=2.0, seed=5) == pytest.approx(
+    assert noise_mu(problem, 0.3, rng=5) == pytest.approx(1.05 * 0.3 * max(tops), rel=1e-3)
+    assert noise_mu(problem, 0.3, draws=1, margin=2.0, rng=5) == pytest.approx(
         0.6 * tops[0], rel=1e-3
     )
 
@@ -302,7 +302,7 @@ def test_known_noise():
 
 def test_the_seed_decides():
     problem = lifted(noisy(tones(), 0.3))
-    one, two, other = (select_mu(problem, seed=seed) for seed in (1, 1, 2))
+    one, two, other = (select_mu(problem, rng=seed) for seed in (1, 1, 2))
     assert one.considered == two.considered
     assert one.mu != other.mu
     np.testing.assert_array_equal(one.refit.y, two.refit.y)
@@ -357,7 +357,7 @@ def test_progress_bar_is_silent_unless_asked_for(capsys):
 
 def test_parts_are_disjoint_and_cover_what_is_seen():
     seen = np.arange(30) % 4 > 0
-    parts = parts_of(lifted(np.zeros(30), seen), 4, seed=1)
+    parts = parts_of(lifted(np.zeros(30), seen), 4, rng=1)
     np.testing.assert_array_equal(np.sum(parts, axis=0), seen)
     sizes = [part.sum() for part in parts]
     assert max(sizes) - min(sizes) <= 1
@@ -371,7 +371,7 @@ def test_what_is_left_out_is_not_looked_at():
     )
     b = np.random.default_rng(2).standard_normal((5, 6))
     problem = Problem(Hankel(12, window=6), b, 1.0, pair)
-    part = parts_of(problem, 3, seed=0)[0]
+    part = parts_of(problem, 3, rng=0)[0]
     kept = without(problem, part)
     np.testing.assert_array_equal(kept.b, b[~part])
     y = np.arange(12.0)
@@ -380,7 +380,7 @@ def test_what_is_left_out_is_not_looked_at():
     np.testing.assert_allclose(squared_errors(problem, part, y), (pair[0](y) - b)[part] ** 2)
     for measure in (None, "lifted"):
         problem = Problem(Hankel(12, window=6), y, 1.0, measure)
-        part = parts_of(problem, 3, seed=0)[0]
+        part = parts_of(problem, 3, rng=0)[0]
         weights = 1.0 if measure is None else np.sqrt(problem.structure.multiplicity)
         np.testing.assert_allclose(without(problem, part).measure.weights, weights * ~part)
 

@@ -46,9 +46,9 @@ def test_pages_run(page):
 
 PUBLIC = (
     "structrank",
-    "structrank.applications",
+    "structrank",
     "structrank.estimators",
-    "structrank.files",
+    "structrank.io",
     "structrank.solvers",
 )
 

@@ -28,11 +28,11 @@ from structrank import (
     gcgls,
     mu_max,
     structure_matrix,
-    vec,
 )
 from structrank._array import to_numpy
-from structrank.certificate import penalized_gap
-from structrank.local_search import local_search
+from structrank.model.certificate import penalized_gap
+from structrank.solvers.local_search import local_search
+from structrank.structures.sparse import vec
 
 TIGHT = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-7)
 

@@ -8,7 +8,8 @@ from conftest import random_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structrank import Hankel, Indexed, Sylvester, recovery_matrix, structure_matrix, vec
+from structrank import Hankel, Indexed, Sylvester, recovery_matrix, structure_matrix
+from structrank.structures.sparse import vec
 
 
 class TestAppendixExample:

@@ -22,9 +22,10 @@ from structrank import (
     find_modes,
     gcgls,
     noise_mu,
+    sinusoids,
+    spectral_problem,
 )
 from structrank._array import to_numpy
-from structrank.applications import sinusoids, spectral_problem
 
 SHAPES = [(40,), (13, 11), (7, 6, 8)]
 TIGHT = Stop(xtol=None, rtol=None, gap=1e-4)
@@ -147,7 +148,7 @@ class TestSinusoids:
     @pytest.mark.parametrize("real", [True, False])
     @pytest.mark.parametrize("shape", SHAPES)
     def test_what_is_drawn(self, shape, real):
-        s = sinusoids(shape, 3, seen=0.3, snr=5.0, real=real, damping=0.02, seed=4)
+        s = sinusoids(shape, 3, seen=0.3, snr=5.0, real=real, damping=0.02, rng=4)
         assert s.truth.shape == s.samples.shape == s.seen.shape == shape
         assert s.truth.dtype == s.samples.dtype == (np.float64 if real else np.complex128)
         assert np.count_nonzero(s.seen) == round(0.3 * s.truth.size)
@@ -188,7 +189,7 @@ class TestSinusoids:
         assert np.count_nonzero(np.abs(spectrum) > 1e-9) == len(s.modes)
 
     def test_seed(self):
-        one, same, other = (sinusoids((9, 9), 2, seed=seed) for seed in (3, 3, 4))
+        one, same, other = (sinusoids((9, 9), 2, rng=seed) for seed in (3, 3, 4))
         np.testing.assert_array_equal(one.samples, same.samples)
         assert not np.allclose(one.truth, other.truth)
 
@@ -260,7 +261,7 @@ class TestNoiseMu:
             norms.append(np.linalg.norm(S.to_dense(share * z), 2))
         samples = np.where(seen, 0.0 if real else 0j, np.nan)
         problem = spectral_problem(samples, (3, 4), 1.0, weights=weights)
-        mu = noise_mu(problem, 0.3, draws=2, margin=1.2, seed=5)
+        mu = noise_mu(problem, 0.3, draws=2, margin=1.2, rng=5)
         assert mu == pytest.approx(1.2 * 0.3 * max(norms), rel=1e-6)
 
     def test_fresh_noise_is_removed(self):

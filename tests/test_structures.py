@@ -137,7 +137,7 @@ def test_linear_operator_promotes_what_it_is_applied_to(rng):
 @pytest.mark.parametrize("n", [11, 14, 16])
 def test_lengths_that_cannot_be_split(rng, n, monkeypatch):
     """Long transforms need two factors of similar size; others take the usual way."""
-    monkeypatch.setattr("structrank._array.LONG", 8)
+    monkeypatch.setattr("structrank._array.transforms.LONG", 8)
     y, v = rng.standard_normal(n), rng.standard_normal(n)
     np.testing.assert_allclose(Circulant(n).matmul(y, v), dense(Circulant(n), y) @ v, atol=1e-12)
 

@@ -1,83 +1,95 @@
-"""Structured low-rank recovery: Hankel, Toeplitz, Sylvester and other matrices, never formed."""
+"""Structured low-rank recovery: Hankel, Toeplitz, Sylvester and other matrices, never formed.
 
-from .lowrank import LowRank
-from .measure import Mask, Measure, Operator, Weighted
-from .modes import ModeErrors, Modes, find_modes
-from .objective import Penalized, mu_max
-from .path import path
-from .problem import Problem
-from .refit import Refit, refit
-from .run import ConvergenceWarning, Result, Status, Stop
-from .selection import Selection, choose_rank, noise_mu, select_mu
-from .solvers import (
-    RobustResult,
-    gcg,
-    gcgls,
-    homotopy,
-    solve,
-    solve_robust,
-    solve_trusted,
-    solve_within,
-)
-from .state import History, State
-from .structures import (
-    Circulant,
-    Hankel,
-    Hessenberg,
-    Indexed,
-    Structure,
-    Sylvester,
-    Toeplitz,
-    recovery_matrix,
-    structure_matrix,
-    unvec,
-    vec,
-)
+Every public name can be imported from here; a sub-package is loaded when one of its names is first
+used.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-__all__ = [
-    "Circulant",
-    "ConvergenceWarning",
-    "Hankel",
-    "Hessenberg",
-    "History",
-    "Indexed",
-    "LowRank",
-    "Mask",
-    "Measure",
-    "ModeErrors",
-    "Modes",
-    "Operator",
-    "Penalized",
-    "Problem",
-    "Refit",
-    "Result",
-    "RobustResult",
-    "Selection",
-    "State",
-    "Status",
-    "Stop",
-    "Structure",
-    "Sylvester",
-    "Toeplitz",
-    "Weighted",
-    "choose_rank",
-    "find_modes",
-    "gcg",
-    "gcgls",
-    "homotopy",
-    "mu_max",
-    "noise_mu",
-    "path",
-    "recovery_matrix",
-    "refit",
-    "select_mu",
-    "solve",
-    "solve_robust",
-    "solve_trusted",
-    "solve_within",
-    "structure_matrix",
-    "unvec",
-    "vec",
-]
+_HOMES = {
+    "structures": (
+        "Circulant",
+        "Hankel",
+        "Hessenberg",
+        "Indexed",
+        "Structure",
+        "Sylvester",
+        "Toeplitz",
+        "recovery_matrix",
+        "structure_matrix",
+    ),
+    "model": (
+        "LowRank",
+        "Mask",
+        "Measure",
+        "Operator",
+        "Penalized",
+        "Problem",
+        "Weighted",
+        "mu_max",
+    ),
+    "solvers": (
+        "ConvergenceWarning",
+        "History",
+        "Result",
+        "RobustResult",
+        "State",
+        "Status",
+        "Stop",
+        "gcg",
+        "gcgls",
+        "homotopy",
+        "solve",
+        "solve_robust",
+        "solve_trusted",
+        "solve_within",
+    ),
+    "modal": ("ModeErrors", "Modes", "Refit", "find_modes", "refit"),
+    "selection": ("Selection", "choose_rank", "noise_mu", "path", "select_mu"),
+    "signals": (
+        "Forecast",
+        "Recovery",
+        "SpectralSample",
+        "denoise",
+        "find_outliers",
+        "forecast",
+        "frequencies",
+        "impute",
+        "modes_table",
+        "recover",
+        "sinusoids",
+        "spectral_problem",
+    ),
+    "systems": (
+        "CommonDivisor",
+        "InputOutputModel",
+        "NotPositiveReal",
+        "StateSpaceModel",
+        "approximate_gcd",
+        "empirical_covariances",
+        "identify",
+        "random_system",
+        "realization_problem",
+        "realize",
+        "realize_outputs",
+        "sampling_noise_mu",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

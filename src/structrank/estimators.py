@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from .applications.containers import check_regular
-from .applications.forecasting import FEWEST, Forecast, forecast
-from .applications.frequencies import frequencies
-from .applications.recovery import recover
-from .modes import Modes, NoModes
-from .structures.base import positive_int
+from ._checks import positive_int
+from .io.containers import check_regular
+from .modal.modes import Modes, NoModes
+from .signals.forecasting import FEWEST, Forecast, forecast
+from .signals.recovery import recover
+from .signals.spectrum import frequencies
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
@@ -44,13 +44,13 @@ class _Recovers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         window: int | None = None,
         kind: str = "auto",
         undamped: bool = False,
-        seed: int = 0,
+        rng: int | np.random.Generator = 0,
     ) -> None:
         self.rank = rank
         self.window = window
         self.kind = kind
         self.undamped = undamped
-        self.seed = seed
+        self.rng = rng
 
     def fit(self, X: Any, y: Any = None) -> _Recovers:
         """Check the table; nothing is learnt from it.
@@ -77,7 +77,7 @@ class _Recovers(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             window=self.window,
             kind=self.kind,
             undamped=self.undamped,
-            seed=self.seed,
+            rng=self.rng,
         )
         return found.signal * scale
 
@@ -102,10 +102,10 @@ class HankelImputer(_Recovers):
     window : int, optional
         Rows of the Hankel matrix. Default: half of the rows of the table.
     kind : {"auto", "refit", "convex"}
-        Which estimate fills the gaps; see `structrank.applications.recover`.
+        Which estimate fills the gaps; see `structrank.recover`.
     undamped : bool
         The modes are known to be undamped.
-    seed : int
+    rng : int or numpy.random.Generator
         Of the noise drawn to find mu, and of the samples left out to compare estimates.
 
     Attributes
@@ -158,10 +158,10 @@ class HankelDenoiser(_Recovers):
     window : int, optional
         Rows of the Hankel matrix. Default: half of the rows of the table.
     kind : {"auto", "refit", "convex"}
-        Which estimate to return; see `structrank.applications.recover`.
+        Which estimate to return; see `structrank.recover`.
     undamped : bool
         The modes are known to be undamped.
-    seed : int
+    rng : int or numpy.random.Generator
         Of the noise drawn to find mu, and of the samples left out to compare estimates.
 
     Attributes
@@ -214,7 +214,7 @@ class HankelForecaster(BaseEstimator):
         Rows of the Hankel matrix. Default: half of the rows of the table.
     undamped : bool
         The modes are known to be undamped.
-    seed : int
+    rng : int or numpy.random.Generator
         Of the noise drawn to find mu.
 
     Attributes
@@ -249,13 +249,13 @@ class HankelForecaster(BaseEstimator):
         rank: int | None = None,
         window: int | None = None,
         undamped: bool = False,
-        seed: int = 0,
+        rng: int | np.random.Generator = 0,
     ) -> None:
         self.steps = steps
         self.rank = rank
         self.window = window
         self.undamped = undamped
-        self.seed = seed
+        self.rng = rng
 
     def fit(self, X: Any, y: Any = None) -> HankelForecaster:
         """Find the modes of the past.
@@ -351,7 +351,7 @@ class HankelForecaster(BaseEstimator):
         return forecast(self._past, steps, channels=1, rank=rank, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        return {"window": self.window, "undamped": self.undamped, "seed": self.seed}
+        return {"window": self.window, "undamped": self.undamped, "rng": self.rng}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

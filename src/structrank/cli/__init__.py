@@ -8,9 +8,9 @@ import click
 
 from .. import __version__
 from .common import one_line_errors
-from .info import info
-from .reproduce import reproduce
+from .experiments import reproduce
 from .signals import denoise, forecast, frequencies, impute, recover
+from .sizes import info
 from .systems import identify, realize
 
 EPILOG = """

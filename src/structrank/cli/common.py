@@ -17,9 +17,9 @@ from typing import Any
 import click
 import numpy as np
 
-from ..files import FileError, check_writable
-from ..files.formats import TEXT
-from ..run import ConvergenceWarning
+from ..io import FileError, check_writable
+from ..io.formats import TEXT
+from ..solvers.driver import ConvergenceWarning
 from .inputs import Given
 
 Command = Callable[..., None]
@@ -202,11 +202,11 @@ def check_outputs(
         if path is not None:
             check_writable(path, force=force)
     if plot is not None:
-        from ..plotting import check_picture
+        from ..views import check_picture
 
         check_picture(plot, force=force)
     if report is not None:
-        from ..report import check_report
+        from ..views.report import check_report
 
         check_report(report, force=force)
 

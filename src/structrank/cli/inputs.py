@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..files import FileError, Table, read
-from ..files.regular import irregular_cell, iso_times, numbers
+from ..io import FileError, Table, read
+from ..io.regular import irregular_cell, iso_times, numbers
 
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write it
 

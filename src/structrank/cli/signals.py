@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..files import FileError, Table, write
+from ..io import FileError, Table, write
 from . import common
 from .common import FILE, POSITIVE, combined
 from .inputs import Given, read_signal
@@ -45,7 +45,7 @@ def recover(**options: Any) -> None:
       structrank recover image.npy --out clean.npy --report page.html
       structrank recover weather.csv --columns wind,rain --out clean.csv
     """  # noqa: D301
-    from ..applications import recover as work
+    from ..signals.recovery import recover as work
 
     _recover(work, **options)
 
@@ -62,7 +62,7 @@ def impute(**options: Any) -> None:
       structrank impute sensor.csv --out filled.csv
       structrank impute sensor.csv --columns 2 --index time --plot filled.png
     """  # noqa: D301
-    from ..applications import impute as work
+    from ..signals.filling import impute as work
 
     _recover(work, **options)
 
@@ -79,7 +79,7 @@ def denoise(**options: Any) -> None:
       structrank denoise fid.npy --out clean.npy
       structrank denoise signal.csv --sigma 0.1 --out clean.csv
     """  # noqa: D301
-    from ..applications import denoise as work
+    from ..signals.filling import denoise as work
 
     _recover(work, **options)
 
@@ -130,11 +130,11 @@ def _like(table: Table, values: Any) -> Table:
 def _draw(found: Any, plot: Path | None, report: Path | None, force: bool) -> None:
     """The picture and the page of a recovery or a forecast."""
     if plot is not None:
-        from ..plotting import save_picture
+        from ..views import save_picture
 
         save_picture(plot, type(found).plot, found, force=force)
     if report is not None:
-        from ..report import write_report
+        from ..views.report import write_report
 
         write_report(report, found, force=force)
 
@@ -182,7 +182,7 @@ def forecast(
       structrank forecast sales.csv --steps 12 --columns sales > next.csv
       structrank forecast sales.csv --steps 12 --level 0.8 --plot next.png --report next.html
     """  # noqa: D301
-    from ..applications import forecast as work
+    from ..signals.forecasting import forecast as work
 
     common.check_outputs(out, plot=plot, report=report, force=force)
     given = read_signal(file, columns, variable, index, channels)
@@ -235,7 +235,7 @@ def _check_continues(given: Given) -> None:
 
 def _forecast_table(ahead: Any, table: Table) -> Table:
     """Forecast, standard error and ends of the interval, for each column of the series."""
-    from ..report import index_labels
+    from ..views.report import index_labels
 
     parts = [np.asarray(part) for part in (ahead.mean, ahead.stderr, ahead.lower, ahead.upper)]
     values = np.stack([part.reshape(len(part), -1) for part in parts], axis=2)
@@ -279,8 +279,8 @@ def frequencies(
       structrank frequencies signal.csv --rank 4 --plot spectrum.png > modes.csv
       structrank frequencies vibration.csv --columns x,y,z --out modes.csv
     """  # noqa: D301
-    from ..applications.frequencies import frequencies as work
-    from ..applications.frequencies import modes_table
+    from ..signals.spectrum import frequencies as work
+    from ..signals.spectrum import modes_table
 
     common.check_outputs(out, plot=plot, force=force)
     given = read_signal(file, columns, variable, index, channels)
@@ -296,7 +296,7 @@ def frequencies(
     if out is not None:
         write(out, Table(rows, tuple(table)), force=force)
     if plot is not None:
-        from ..plotting import plot_modes, save_picture
+        from ..views import plot_modes, save_picture
 
         save_picture(plot, plot_modes, modes, force=force)
     if out is None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from .._new_file import check_new_file, new_file
+from ..io.atomic import check_new_file, new_file
 from . import common
 from .common import COLUMNS, FILE, POSITIVE
 from .inputs import read_signal
@@ -59,7 +59,7 @@ def realize(
       structrank realize outputs.csv
       structrank realize outputs.csv --order 4 --out model.npz --plot poles.png
     """  # noqa: D301
-    from ..applications import realize_outputs
+    from ..systems.outputs import realize_outputs
 
     _check(out, plot, force)
     given = read_signal(file, columns, variable, index)
@@ -103,7 +103,7 @@ def identify(
       structrank identify record.csv --inputs valve --outputs flow,level
       structrank identify record.mat --inputs 1,2 --outputs 3 --order 4 --out model.mat
     """  # noqa: D301
-    from ..applications import identify as identified
+    from ..systems.identification import identify as identified
 
     _check(out, plot, force)
     given = read_signal(file, [*inputs, *outputs], variable, index)
@@ -133,7 +133,7 @@ def _finish(
     if out is not None:
         _write_matrices(out, {name: getattr(model, name) for name in names}, force)
     if plot is not None:
-        from ..plotting import plot_poles, save_picture
+        from ..views import plot_poles, save_picture
 
         save_picture(plot, plot_poles, model, force=force)
     poles = ", ".join(_pole(pole) for pole in model.poles)

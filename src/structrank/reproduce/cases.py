@@ -14,14 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..applications import (
-    StateSpaceModel,
-    empirical_covariances,
-    random_system,
-    realization_problem,
-    sampling_noise_mu,
-)
-from ..problem import Problem
+from ..model.problem import Problem
+from ..systems.covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from ..systems.state_space import StateSpaceModel, random_system
 
 ROWS, COLUMNS, ORDER, NOISE = 21, 100, 10, 0.05  # the paper's j, k, r, sigma
 
@@ -48,14 +43,14 @@ class Case:
             self.order,
             normalization=self.normalization,
             spectral_radius=self.spectral_radius,
-            seed=self.seed,
+            rng=self.seed,
         )
 
     @cached_property
     def record(self) -> np.ndarray:
         """What is observed of it."""
         rng = np.random.default_rng([self.seed, 1])  # apart from that of the system
-        return self.system.simulate(self.samples, seed=rng, noise=NOISE)
+        return self.system.simulate(self.samples, rng=rng, noise=NOISE)
 
     @cached_property
     def covariances(self) -> np.ndarray:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..lowrank import LowRank
-from ..problem import Problem
-from ..run import ConvergenceWarning, Result, Stop, uninterrupted
-from ..solvers import apg_svt, dadmm2, dppa, factored_admm, gcg, gcgls, padmm, padmm2
-from ..solvers._dense import DenseProblem, singular_values
-from ..state import State
+from ..model.lowrank import LowRank
+from ..model.problem import Problem
+from ..solvers import gcg, gcgls
+from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted
+from ..solvers.rivals import apg_svt, dadmm2, dppa, factored_admm, padmm, padmm2
+from ..solvers.rivals.dense import DenseProblem, singular_values
+from ..solvers.state import State
 from .cases import Case
 from .output import Row
 

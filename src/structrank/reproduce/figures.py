@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plotting import new_figure
+from ..views import new_figure
 
 if TYPE_CHECKING:
-    from ..applications.spectral import SpectralSample
+    from ..signals.spectral_sensing import SpectralSample
     from .comparison import Curve
     from .scalability import Timing
     from .ssr import Recovered

@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..files.formats import replace_folder
+from ..io.formats import replace_folder
 
 Row = dict[str, Any]
 PACKAGES = ("structrank", "numpy", "scipy", "matplotlib")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications import SpectralSample, sinusoids, spectral_problem
-from ..lowrank import LowRank
-from ..modes import find_modes
-from ..problem import Problem
-from ..run import ConvergenceWarning, Result, Stop, uninterrupted
-from ..selection import noise_mu
+from ..modal.modes import find_modes
+from ..model.lowrank import LowRank
+from ..model.problem import Problem
+from ..selection.mu import noise_mu
+from ..signals.spectral_sensing import SpectralSample, sinusoids, spectral_problem
 from ..solvers import gcgls
+from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted
 from . import figures
 from .output import Row, write_about, write_table
 
@@ -98,7 +98,7 @@ def reproduce_scs(
     rows: list[Row] = []
     with tqdm(total=len(SETTINGS) * len(seeds), desc="scs", disable=not progress) as bar:
         for draw in seeds:
-            sample = sinusoids(shape, COUNT, seed=draw)
+            sample = sinusoids(shape, COUNT, rng=draw)
             for setting in SETTINGS:
                 bar.set_postfix_str(f"seed {draw}, {setting.name}")
                 result = setting.recover(setting.problem(sample), 2.0 if quick else 15.0)

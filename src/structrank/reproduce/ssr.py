@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..applications import NotPositiveReal, StateSpaceModel, realize
-from ..run import Result, Stop
+from ..solvers.driver import Result, Stop
+from ..systems.realization import NotPositiveReal, realize
+from ..systems.state_space import StateSpaceModel
 from . import figures
 from .cases import COLUMNS, NOISE, ROWS, Case, all_cases, well_posed
 from .comparison import LAM, METHODS, Curve, compare, comparison_rows, tune

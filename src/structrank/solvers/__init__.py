@@ -1,40 +1,31 @@
-"""Solvers, each a generator of states that `structrank.run.run` drives.
+"""Solvers, each a generator of states that `run` drives.
 
-`gcg` and `gcgls` are the paper's, on thin factors; `solve` and `homotopy` go on from them to the
-original problem (relax), `solve_robust`, `solve_within` and `solve_trusted` to variants of it. The
-others are what the paper compares with, or names: on (relax)
-`padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point`, on (reform2) `apg_svt`,
-and `weighted_slra` at a fixed rank. They form dense matrices.
+`gcg` and `gcgls` are the paper's algorithms, on thin factors. `solve` and `homotopy` solve the
+original problem (relax); `solve_robust`, `solve_within` and `solve_trusted` solve variants of it.
+The methods that the paper compares with are in `structrank.solvers.rivals`.
 """
 
-from .apg_svt import apg_svt
+from .conditional_gradient import gcg, gcgls
 from .constrained import solve_trusted, solve_within
-from .dadmm2 import dadmm2
-from .dppa import dppa
+from .driver import ConvergenceWarning, Result, Status, Stop, run
 from .exact import homotopy, solve
-from .factored_admm import factored_admm
-from .gcg import gcg, gcgls
-from .interior_point import interior_point
-from .padmm import padmm
-from .padmm2 import padmm2
 from .robust import RobustResult, solve_robust
-from .weighted_slra import weighted_slra
+from .state import History, State
 
 __all__ = [
+    "ConvergenceWarning",
+    "History",
+    "Result",
     "RobustResult",
-    "apg_svt",
-    "dadmm2",
-    "dppa",
-    "factored_admm",
+    "State",
+    "Status",
+    "Stop",
     "gcg",
     "gcgls",
     "homotopy",
-    "interior_point",
-    "padmm",
-    "padmm2",
+    "run",
     "solve",
     "solve_robust",
     "solve_trusted",
     "solve_within",
-    "weighted_slra",
 ]

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, array_namespace, as_array, inner, like, to_numpy
-from ..augmented import sample_weights
-from ..lowrank import LowRank
-from ..measure import Weighted
-from ..objective import Penalized, Point, mu_max
-from ..problem import Problem, checked_start, positive
-from ..run import Callback, ConvergenceWarning, Result, Stop, run
-from ..state import State
-from ._multipliers import Lagrangian, first_lam, method_of_multipliers
+from .._checks import positive
+from ..model.lowrank import LowRank
+from ..model.measure import Weighted
+from ..model.objective import Penalized, Point, mu_max
+from ..model.problem import Problem, checked_start
+from .augmented import sample_weights
+from .driver import Callback, ConvergenceWarning, Result, Stop, run
 from .exact import solve
+from .multipliers import Lagrangian, first_lam, method_of_multipliers
+from .state import State
 
 LEAST = 1e-6  # share of mu_max below which no solution is looked for
 SOLVES = 50  # values of mu tried, at most

@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy as np
 
 from .._array import gram
-from ..certificate import nuclear_norm_bound
-from ..lowrank import LowRank
-from ..objective import Penalized, Point
-from ..polish import polished
-from ..problem import Problem, checked_start, positive
-from ..run import Callback, Result, Stop, run
-from ..state import State
-from ._multipliers import (
+from .._checks import positive
+from ..model.certificate import nuclear_norm_bound
+from ..model.lowrank import LowRank
+from ..model.objective import Penalized, Point
+from ..model.problem import Problem, checked_start
+from .conditional_gradient import gcgls
+from .driver import Callback, Result, Stop, run
+from .multipliers import (
     Lagrangian,
     certified_state,
     first_lam,
@@ -25,7 +25,8 @@ from ._multipliers import (
     proven_top,
     squared_misfit,
 )
-from .gcg import gcgls
+from .polish import polished
+from .state import State
 
 RELAXATION = 1.8  # of the multipliers: by how much of the plain step they move, below two
 CLEAR = 0.5  # singular values of X count above this share of its distance to the structure

@@ -9,15 +9,16 @@ from itertools import islice
 import numpy as np
 
 from .._array import Array, array_namespace, inner, like, to_numpy
-from ..augmented import sample_weights
-from ..lowrank import LowRank
-from ..measure import Operator, Weighted
-from ..objective import Penalized, Point
-from ..problem import Problem, checked_start, positive
-from ..run import Callback, Result, Stop, run
-from ..spread import deviation_by_median
-from ..state import State
-from ._multipliers import Lagrangian, first_lam, method_of_multipliers
+from .._checks import positive
+from ..model.lowrank import LowRank
+from ..model.measure import Operator, Weighted
+from ..model.objective import Penalized, Point
+from ..model.problem import Problem, checked_start
+from ..model.scale import deviation_by_median
+from .augmented import sample_weights
+from .driver import Callback, Result, Stop, run
+from .multipliers import Lagrangian, first_lam, method_of_multipliers
+from .state import State
 
 DEVIATIONS = 2.0  # of the noise: where outliers begin, if the user does not say
 PIECE = 10  # steps of a local search before the weights are brought up to date

@@ -337,20 +337,3 @@ class Structure(ABC):
 
 def _conj_transpose(x: Array) -> Array:
     return conj(x).T
-
-
-def positive_int(value: object, name: str) -> int:
-    """`value` as a Python int, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} is {value!r}, but a positive integer is expected")
-    return int(value)
-
-
-def positive_ints(values: object, name: str) -> tuple[int, ...]:
-    """`values`, an integer or a sequence of them, as a tuple of positive Python ints."""
-    if np.ndim(values) == 0:  # type: ignore[arg-type]
-        return (positive_int(getattr(values, "item", lambda: values)(), name),)
-    result = tuple(positive_int(v, name) for v in values)  # type: ignore[attr-defined]
-    if not result:
-        raise ValueError(f"{name} is empty, but at least one positive integer is expected")
-    return result

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from .._array import Array, conj, fft, ifft, sum_of_products
-from .base import Structure, positive_int
+from .._checks import positive_int
+from .base import Structure
 
 
 class Circulant(Structure):

@@ -19,7 +19,8 @@ from .._array import (
     like,
     sum_of_products,
 )
-from .base import Box, Differences, Structure, positive_ints
+from .._checks import positive_ints
+from .base import Box, Differences, Structure
 
 
 class Hankel(Structure):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .base import positive_int
+from .._checks import positive_int
 from .indexed import Indexed
 
 

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from .._array import Array, array_namespace, conj, fft, fft_length, ifft, sum_of_products
-from .base import Structure, positive_int, positive_ints
+from .._checks import positive_int, positive_ints
+from .base import Structure
 
 
 class Sylvester(Structure):

@@ -1,0 +1,47 @@
+"""The only package that knows an array library: namespaces, FFTs, and a few kernels.
+
+NumPy arrays go through `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_backend` apply)
+and BLAS. Arrays of every other library go through their own array API namespace.
+"""
+
+from .namespace import (
+    Array,
+    array_namespace,
+    as_array,
+    conj,
+    epsilon,
+    is_complex,
+    is_floating,
+    is_numpy_array,
+    like,
+    real_dtype,
+    to_numpy,
+    with_precision,
+)
+from .products import add_rotated, add_scaled, gram, inner, rotate, sum_of_products
+from .transforms import fft, fft_length, ifft, ifft_of_product
+
+__all__ = [
+    "Array",
+    "add_rotated",
+    "add_scaled",
+    "array_namespace",
+    "as_array",
+    "conj",
+    "epsilon",
+    "fft",
+    "fft_length",
+    "gram",
+    "ifft",
+    "ifft_of_product",
+    "inner",
+    "is_complex",
+    "is_floating",
+    "is_numpy_array",
+    "like",
+    "real_dtype",
+    "rotate",
+    "sum_of_products",
+    "to_numpy",
+    "with_precision",
+]

@@ -1,0 +1,107 @@
+"""Arrays of any library: namespaces, data types, and the way between libraries and devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace as namespace_of
+from array_api_compat import (
+    device,
+    is_array_api_obj,
+    is_cupy_array,
+    is_jax_array,
+    is_numpy_namespace,
+)
+from array_api_compat import numpy as numpy_namespace
+
+Array = Any
+"""An array of any library that follows the Python array API standard."""
+
+
+def array_namespace(*arrays: Array) -> Any:
+    """The array API namespace of the arrays; the usual case without a search."""
+    if all(type(x) is np.ndarray for x in arrays):
+        return numpy_namespace
+    return namespace_of(*arrays)
+
+
+def is_numpy_array(x: Any) -> bool:
+    """Whether `x` is a NumPy array."""
+    return isinstance(x, np.ndarray)
+
+
+def as_array(x: Any) -> Array:
+    """`x` itself if it is an array of a supported library, else as a NumPy array."""
+    return x if is_array_api_obj(x) else np.asarray(x)
+
+
+def is_complex(x: Array) -> bool:
+    """Whether `x` has a complex data type."""
+    if is_numpy_array(x):
+        return bool(x.dtype.kind == "c")
+    return bool(array_namespace(x).isdtype(x.dtype, "complex floating"))
+
+
+def is_floating(x: Array) -> bool:
+    """Whether `x` is real or complex, in single or double precision."""
+    if isinstance(x.dtype, np.dtype):
+        return x.dtype in (np.float32, np.float64, np.complex64, np.complex128)
+    xp = array_namespace(x)
+    return x.dtype in (xp.float32, xp.float64, xp.complex64, xp.complex128)
+
+
+def real_dtype(x: Array) -> Any:
+    """Data type of the real part of `x`."""
+    return array_namespace(x).real(x).dtype if is_complex(x) else x.dtype
+
+
+def epsilon(x: Array) -> float:
+    """Machine epsilon of the data type of `x`."""
+    return float(array_namespace(x).finfo(x.dtype).eps)
+
+
+def conj(x: Array) -> Array:
+    """Complex conjugate; `x` itself if it is real."""
+    return array_namespace(x).conj(x) if is_complex(x) else x
+
+
+def like(values: np.ndarray | Sequence[Any], reference: Array, *, real: bool = False) -> Array:
+    """`values` moved to the library, device and data type of `reference`.
+
+    With `real`, to the data type of its real part.
+    """
+    xp = array_namespace(reference)
+    values = np.asarray(values)
+    if values.dtype.kind in "fc":
+        dtype = real_dtype(reference) if real else reference.dtype
+    elif values.dtype.kind == "b":
+        dtype = xp.bool
+    else:
+        dtype = xp.int64
+    if is_numpy_namespace(xp):
+        return values.astype(dtype, copy=False)
+    return xp.asarray(np.array(values), dtype=dtype, device=device(reference))
+
+
+def with_precision(values: np.ndarray, reference: Array) -> Array:
+    """Real or complex `values` in the library, device and precision of `reference`."""
+    xp = array_namespace(reference)
+    single = real_dtype(reference) == xp.float32
+    kinds = (np.complex64, np.complex128) if values.dtype.kind == "c" else (np.float32, np.float64)
+    values = values.astype(kinds[0 if single else 1], copy=False)
+    return values if is_numpy_namespace(xp) else xp.asarray(values, device=device(reference))
+
+
+def to_numpy(x: Array) -> np.ndarray:
+    """`x` as a NumPy array on the host."""
+    if is_numpy_array(x):
+        return x
+    if hasattr(x, "resolve_conj"):  # torch
+        x = x.detach().resolve_conj().resolve_neg().cpu()
+    elif is_cupy_array(x):
+        return np.asarray(x.get())
+    elif is_jax_array(x):
+        return np.asarray(x)
+    return np.asarray(np.from_dlpack(x) if hasattr(x, "__dlpack__") else x)

@@ -1,0 +1,104 @@
+"""Sums and products of arrays, through BLAS for NumPy arrays and the array API for the rest."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.linalg import get_blas_funcs
+
+from .namespace import Array, array_namespace, conj, is_complex, is_numpy_array, like, to_numpy
+
+_PIECE = 2**16  # complex numbers that a few of fit into the cache of a core
+
+
+def sum_of_products(left: Array, right: Array) -> Array:
+    """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis."""
+    if not is_numpy_array(left):
+        return array_namespace(left).sum(left * conj(right), axis=0)
+    if left.size <= _PIECE:
+        terms = np.conj(right)
+        terms *= left
+        return np.add.reduce(terms, axis=0)
+    total = np.empty(left.shape[1:], dtype=left.dtype)
+    flat, rows = total.reshape(-1), (left.reshape(len(left), -1), right.reshape(len(right), -1))
+    for start in range(0, flat.size, _PIECE):  # in pieces that stay in the cache
+        part = flat[start : start + _PIECE]
+        l, r = (x[:, start : start + _PIECE] for x in rows)
+        np.conj(r[0], out=part)
+        part *= l[0]
+        term = np.empty_like(part)
+        for k in range(1, len(l)):
+            np.conj(r[k], out=term)
+            term *= l[k]
+            part += term
+    return total
+
+
+def inner(x: Array, y: Array) -> float:
+    """Real inner product `Re <x, y>` over all entries."""
+    if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
+        return float(np.vdot(*((x, y) if x.ndim == 1 else _flattened(x, y))).real)
+    xp = array_namespace(x, y)
+    product = xp.vecdot(*_flattened(x, y))
+    return float(xp.real(product) if is_complex(product) else product)
+
+
+def add_scaled(y: Array, scale: float, x: Array) -> Array:
+    """`y + scale * x`, in the memory of `y` where the library allows it."""
+    scale = float(scale)
+    if is_numpy_array(y) and y.dtype == x.dtype and y.strides == x.strides:
+        flat_y, flat_x = _flattened(y, x)
+        if np.shares_memory(flat_y, y):
+            _blas("axpy", y.dtype)(flat_x, flat_y, a=scale)
+            return y
+    y += x if scale == 1.0 else scale * x
+    return y
+
+
+@lru_cache
+def _blas(name: str, dtype: np.dtype) -> Any:
+    """A function of BLAS for a data type."""
+    return get_blas_funcs(name, dtype=dtype)
+
+
+def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
+    """Both as vectors in one order, without copies where both are laid out alike."""
+    if is_numpy_array(x) and is_numpy_array(y) and x.strides == y.strides:
+        return x.ravel(order="K"), y.ravel(order="K")
+    xp = array_namespace(x, y)
+    return xp.reshape(x, (-1,)), xp.reshape(y, (-1,))
+
+
+def _columns_contiguous(*arrays: np.ndarray) -> bool:
+    return all(x.flags.f_contiguous for x in arrays)
+
+
+def gram(A: Array, B: Array) -> np.ndarray:
+    """The small matrix `A^H B`, on the host in double precision."""
+    if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
+        if A is B and is_complex(A):  # one triangle is enough; real ones are soon multiplied
+            upper = _blas("herk", A.dtype)(1.0, A, trans=2)
+            product = upper + np.triu(upper, 1).conj().T
+        else:
+            product = _blas("gemm", A.dtype)(1.0, A, B, trans_a=2)  # no conjugated copy
+    else:
+        product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
+    return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
+
+
+def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
+    """`total + A @ small` for a tall `A`, in the memory of `total` where the library allows it."""
+    if is_numpy_array(A) and A.dtype == total.dtype and _columns_contiguous(A, total):
+        gemm = _blas("gemm", A.dtype)
+        return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
+    rotated = rotate(A, small)
+    rotated += total
+    return rotated
+
+
+def rotate(A: Array, small: np.ndarray) -> Array:
+    """`A @ small` for a tall `A`, with the columns of the result contiguous in memory."""
+    xp = array_namespace(A)
+    return xp.matmul(like(small, A).T, A.T).T

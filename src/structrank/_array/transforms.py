@@ -1,0 +1,119 @@
+"""FFTs: `scipy.fft` or the faster of our own for NumPy arrays, the array API for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from . import halved_fft, long_fft
+from .namespace import Array, array_namespace, conj, is_complex, is_numpy_array
+
+HALVED = 2**17  # from here on two complex FFTs of half the length are faster than one
+LONG = 2**19  # from here on two passes of short FFTs are faster than one
+
+
+def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False) -> Array:
+    """Zero-padded DFT over `axes`; half a spectrum if `x` is real.
+
+    `mirrored` turns the sign of the exponent: the transform of the signal run backwards. The
+    order of the frequencies depends on the lengths alone: spectra can be multiplied.
+    """
+    options: dict[str, Any] = {}
+    module = array_namespace(x).fft
+    if is_numpy_array(x):
+        own = _own_transforms(x, lengths, axes, real=not is_complex(x))
+        if own is not None:
+            return own.fft(x, lengths[0], mirrored=mirrored)
+        module = scipy.fft
+        if is_complex(x):  # pad here, so that the transform can be made in place
+            x, options["overwrite_x"] = _zero_padded(x, lengths, axes), True
+    if not is_complex(x):
+        spectrum = _transform(module, "rfft", x, lengths, axes)
+        return conj(spectrum) if mirrored else spectrum
+    if mirrored:
+        return _transform(module, "ifft", x, lengths, axes, norm="forward", **options)
+    return _transform(module, "fft", x, lengths, axes, **options)
+
+
+def ifft(
+    spectrum: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False
+) -> Array:
+    """Inverse of `fft` with the same arguments. May overwrite the spectrum.
+
+    The result is real when the last of `axes` holds half a spectrum, so lengths there
+    have to be 3 or more: below that a half and a whole spectrum have the same size.
+    """
+    options: dict[str, Any] = {}
+    module = array_namespace(spectrum).fft
+    real = spectrum.shape[axes[-1]] != lengths[-1]
+    if is_numpy_array(spectrum):
+        own = _own_transforms(spectrum, lengths, axes, real=real)
+        if own is not None:
+            one = np.ones((), dtype=spectrum.dtype)
+            return own.ifft_of_product(one, spectrum, lengths[0], lengths[0], mirrored=mirrored)
+        module, options["overwrite_x"] = scipy.fft, True
+    if real:
+        spectrum = conj(spectrum) if mirrored else spectrum
+        return _transform(module, "irfft", spectrum, lengths, axes, **options)
+    if mirrored:
+        return _transform(module, "fft", spectrum, lengths, axes, norm="forward", **options)
+    return _transform(module, "ifft", spectrum, lengths, axes, **options)
+
+
+def _transform(
+    module: Any, name: str, x: Array, lengths: Sequence[int], axes: Sequence[int], **options: Any
+) -> Array:
+    """A transform of a library; those over one axis have less to look at first."""
+    if len(axes) == 1:
+        return getattr(module, name)(x, n=lengths[0], axis=axes[0], **options)
+    return getattr(module, name + "n")(x, s=tuple(lengths), axes=tuple(axes), **options)
+
+
+def ifft_of_product(
+    signal: Array,
+    factors: Array,
+    lengths: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    mirrored: bool = False,
+) -> Array:
+    """`ifft(signal * factors)` for a stack of factors, cut to the first `sizes` entries."""
+    axes = range(1, len(lengths) + 1)
+    if is_numpy_array(factors):
+        own = _own_transforms(factors, lengths, axes, real=factors.shape[-1] != lengths[-1])
+        if own is not None:
+            return own.ifft_of_product(signal, factors, lengths[0], sizes[0], mirrored=mirrored)
+    product = ifft(signal * factors, lengths, axes, mirrored=mirrored)
+    return product[(slice(None), *(slice(0, size) for size in sizes))]
+
+
+def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+    shape = list(x.shape)
+    for axis, length in zip(axes, lengths, strict=True):
+        shape[axis] = length
+    padded = np.zeros(shape, dtype=x.dtype)
+    padded[tuple(slice(0, size) for size in x.shape)] = x
+    return padded
+
+
+def _own_transforms(
+    x: np.ndarray, lengths: Sequence[int], axes: Sequence[int], *, real: bool
+) -> ModuleType | None:
+    """Which of our own transforms to use for `x`, of signals that are real or not, if any."""
+    if len(axes) > 1 or axes[0] != x.ndim - 1:
+        return None
+    length = lengths[0]
+    if length >= LONG and long_fft.can_split(length):
+        return long_fft
+    if length >= HALVED and length % 2 == 0 and not real:
+        return halved_fft
+    return None
+
+
+def fft_length(size: int) -> int:
+    """A length of at least `size`, and 3, for which FFTs are fast."""
+    return int(scipy.fft.next_fast_len(max(size, 3), real=True))

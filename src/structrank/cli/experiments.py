@@ -1,0 +1,63 @@
+"""The command that runs the paper's experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from . import common
+
+EXPERIMENTS = ("ssr", "scs", "scalability")
+
+
+@click.command()
+@click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
+@click.option("--quick", is_flag=True, help="Small sizes and few seeds: about two minutes in all.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("structrank-results"),
+    show_default=True,
+    help="New folder for figures and tables, with one folder an experiment.",
+)
+@click.option("--force", is_flag=True, help="Replace an experiment's folder if it is there.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed."
+)
+@click.option("--quiet", is_flag=True, help="No progress bar and no tables.")
+def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, quiet: bool) -> None:
+    """Run the paper's experiments and draw its figures.
+
+    \b
+    ssr          stochastic system realisation: all methods against time, and
+                 a case where the order can be found
+    scs          2-D spectral compressed sensing: the five panels, 20 seeds
+    scalability  time against size, up to 8200 x 40000
+    all          all three
+
+    Figures, tables (CSV and Markdown), seeds, versions and the machine are written to
+    OUT/EXPERIMENT. For timings set OPENBLAS_NUM_THREADS=1.
+
+    \b
+    Examples:
+      structrank reproduce all --quick
+      structrank reproduce ssr --out results
+    """  # noqa: D301
+    from .. import reproduce as experiments
+    from ..reproduce.output import check_new, new_folder
+    from ..views import require_matplotlib
+
+    chosen = EXPERIMENTS if experiment == "all" else (experiment,)
+    try:
+        require_matplotlib()  # before any work
+        for name in chosen:
+            check_new(out / name, force=force)
+        for name in chosen:
+            run = getattr(experiments, f"reproduce_{name}")
+            with new_folder(out / name, force=force) as folder:
+                tables = run(folder, quick=quick, seed=seed, progress=common.shows_progress(quiet))
+            common.tell("\n".join(tables), quiet)
+            click.echo(f"{name}: written to {out / name}")
+    except FileExistsError as error:
+        raise click.ClickException(f"{error} (--out, --force)") from None

@@ -1,0 +1,299 @@
+"""Which file is of which format, and the way in and out that all formats share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from . import arrays
+from .table import Column, FileError, Table, column_numbers
+from .text import read_text, write_text
+
+
+class _Format(NamedTuple):
+    """How an array is read from a binary file and written to one, and what that needs."""
+
+    name: str
+    read: Callable[[Path, str | None], Table]
+    write: Callable[[Path, Table], None]
+    package: str = "numpy"
+
+
+TEXT = (".csv", ".tsv", ".txt")
+_HDF5 = _Format("HDF5", arrays.read_hdf5, arrays.write_hdf5, "h5py")
+_NMRPIPE = _Format("NMRPipe", arrays.read_nmrpipe, arrays.write_nmrpipe, "nmrglue")
+BINARY = {
+    ".npy": _Format("NPY", arrays.read_npy, arrays.write_npy),
+    ".npz": _Format("NPZ", arrays.read_npz, arrays.write_npz),
+    ".mat": _Format("MAT", arrays.read_mat, arrays.write_mat),
+    ".h5": _HDF5,
+    ".hdf5": _HDF5,
+    ".zarr": _Format("Zarr", arrays.read_zarr, arrays.write_zarr, "zarr"),
+    ".fid": _NMRPIPE,
+    ".ft": _NMRPIPE,
+    ".ft1": _NMRPIPE,
+    ".ft2": _NMRPIPE,
+}
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    columns: Column | Sequence[Column] | None = None,
+    variable: str | None = None,
+    index: Column | bool | None = None,
+    header: bool | None = None,
+) -> Table:
+    r"""Read one array from a file, whose extension says what it is.
+
+    =====================  ==================================================================
+    .csv, .tsv, .txt       columns of numbers; see `structrank.io.text` for what is read
+    .npy, .npz             NumPy; pickled objects are refused
+    .mat                   MATLAB, version 7.3 with h5py; axes of length one are dropped
+    .h5, .hdf5             HDF5, with h5py
+    .zarr                  Zarr, an array or a group, with zarr
+    .fid, .ft, .ft1, .ft2  NMRPipe in a single file, with nmrglue; the rows of an indirect
+                           dimension stand as they are stored
+    =====================  ==================================================================
+
+    Parameters
+    ----------
+    path : str or path
+    columns : str, int or list of them, optional
+        Columns by name, or by number counted from 1. All columns of numbers if not given. In
+        other files than text they are those of a two-dimensional array, by number.
+    variable : str, optional
+        Which array to take from a file of several. Not needed where only one has more than
+        one entry.
+    index : str, int or False, optional
+        The column of times or labels of a text file, in which nothing may stand twice. If not
+        given, the first column where no cell of it is a number, or its name says time or index
+        ("time (s)", "year", or none as pandas writes it). False: there is none.
+    header : bool, optional
+        Whether a text file starts with names; found out if not given.
+
+    Returns
+    -------
+    Table
+        In double precision, or single where the file is. NaN is missing.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read: one line says why.
+    ImportError
+        The format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from structrank.io import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "weather.csv"
+    ...     _ = path.write_text("day,wind,rain\n2024-05-01,3.5,0\n2024-05-02,,1.2\n")
+    ...     table = read(path)
+    >>> table
+    Table(2 x 2 of float64, 1 missing, columns wind, rain, index from 2024-05-01 to 2024-05-02)
+    >>> table.values
+    array([[3.5, 0. ],
+           [nan, 1.2]])
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    _check_readable(path)
+    listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
+    try:
+        if listed is not None and not len(listed):
+            raise FileError("no columns are asked for, but one or more are expected")
+        if suffix in TEXT:
+            if variable is not None:
+                raise FileError("a text file has columns, no variables: choose columns")
+            table = read_text(path, listed, index, header)
+        else:
+            if index is not None or header is not None:
+                raise FileError("only text files have an index or a header")
+            format = BINARY[suffix]
+            table = _with_columns(format.read(path, variable), listed)
+            table = replace(table, format=format.name)
+        if table.values.ndim == 0:
+            raise FileError("it is a single number, but an array is expected")
+        if np.all(np.isnan(table.values)):
+            raise FileError("there are no numbers in it")
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from error.__cause__
+    except ImportError:
+        raise
+    except Exception as error:  # readers fail in many ways on a broken file
+        raise FileError(f"{path} cannot be read: {_one_line(error)}") from error
+    return table
+
+
+def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) -> None:
+    """Write a table to a file, whose extension says what it becomes.
+
+    The file is written whole or not at all. Text keeps names, full precision and the index,
+    which comes first, and holds at most two dimensions. The other formats keep the values
+    alone, under the name they were read by, else as "values"; NMRPipe files are in single
+    precision and keep the header that was read.
+
+    Parameters
+    ----------
+    path : str or path
+        One of the extensions that `read` knows.
+    table : Table
+    force : bool
+        Replace a file that is there.
+
+    Raises
+    ------
+    FileError
+        The file cannot be written, or is there already: one line says why.
+    ImportError
+        The format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from structrank.io import Table, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "out.csv"
+    ...     write(path, Table(np.array([1.5, 2.5]), names=("wind",), index=["mon", "tue"]))
+    ...     print(path.read_text())
+    ,wind
+    mon,1.5
+    tue,2.5
+    """
+    path = Path(path)
+    check_writable(path, force=force)
+    suffix = _suffix(path)
+    try:
+        with _whole(path, force=force) as partial:
+            if suffix in TEXT:
+                write_text(partial, table, suffix)
+            else:
+                BINARY[suffix].write(partial, table)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from error.__cause__
+    except Exception as error:  # writers fail in many ways
+        raise FileError(f"{path} cannot be written: {_one_line(error)}") from error
+
+
+def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """An error unless `write` can begin: to be asked before long work.
+
+    Parameters
+    ----------
+    path : str or path
+    force : bool
+        Whether a file that is there may be replaced.
+
+    Raises
+    ------
+    FileError
+        The extension is unknown, the folder cannot be written to, or the file is there and
+        `force` is not given.
+    ImportError
+        The format needs a package that is not installed.
+
+    Examples
+    --------
+    >>> from structrank.io import check_writable
+    >>> check_writable("out.doc")
+    Traceback (most recent call last):
+    structrank.io.table.FileError: out.doc has an unknown extension: known are .csv, .tsv,
+    .txt, .npy, .npz, .mat, .h5, .hdf5, .zarr, .fid, .ft, .ft1, .ft2
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    if suffix in BINARY:
+        arrays.require(BINARY[suffix].package)
+    if not path.parent.is_dir():
+        raise FileError(f"{path} cannot be written: {path.parent} is no folder")
+    if not os.access(path.parent, os.W_OK):
+        raise FileError(f"{path} cannot be written: {path.parent} is protected")
+    if not path.exists():
+        return
+    if path.is_dir() and not (suffix == ".zarr" and _is_zarr(path)):
+        raise FileError(f"{path} is a folder: choose another name")
+    if path.is_file() and suffix == ".zarr":
+        raise FileError(f"{path} is a file, but Zarr needs a folder: choose another name")
+    if not force:
+        raise FileError(f"{path} exists: use --force (force=True) to replace it")
+
+
+@contextmanager
+def _whole(path: Path, *, force: bool) -> Iterator[Path]:
+    """A place beside `path` to write to, which takes its place once all has gone well."""
+    path = path.resolve()
+    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    try:
+        yield partial
+        check_writable(path, force=force)  # it may have come to be meanwhile
+        if path.is_dir():
+            replace_folder(partial, path)
+        else:
+            os.replace(partial, path)
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def replace_folder(new: Path, path: Path) -> None:
+    """Put a folder in the place of another one, which comes back if that fails."""
+    replaced = path.with_name(f".{path.name}.replaced-{os.getpid()}")
+    path.rename(replaced)
+    try:
+        new.rename(path)
+    except BaseException:
+        replaced.rename(path)
+        raise
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _is_zarr(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup"))
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in TEXT and suffix not in BINARY:
+        raise FileError(f"{path} has an unknown extension: known are {', '.join((*TEXT, *BINARY))}")
+    return suffix
+
+
+def _check_readable(path: Path) -> None:
+    if not path.exists():
+        raise FileError(f"{path} does not exist")
+    if path.is_dir() and path.suffix.lower() != ".zarr":
+        raise FileError(f"{path} is a folder, but a file is expected")
+    if path.is_file() and path.stat().st_size == 0:
+        raise FileError(f"{path} is empty")
+
+
+def _with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
+    if columns is None:
+        return table
+    if table.values.ndim != 2:
+        raise FileError(
+            f"columns are chosen from two-dimensional arrays, but this has shape "
+            f"{table.values.shape}"
+        )
+    chosen = column_numbers(columns, None, table.values.shape[1])
+    return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])
+
+
+def _one_line(error: Exception) -> str:
+    text = str((isinstance(error, OSError) and error.strerror) or error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,137 @@
+"""Whether the times of a table are equally spaced, or follow a calendar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+UNEVEN = 1e-3  # a place on a regular grid may be off by this share of a step
+MONTH = len("2024-05")
+
+
+def irregular_cell(cells: Sequence[str]) -> str | None:
+    """The cell of an index around which it leaves its regular steps, if it does.
+
+    Cells are numbers, or times in ISO 8601. Times may also follow a calendar: business days, or
+    months by their first or last day or business day, or by a day such as the third Friday. Other
+    cells are labels, which are not looked at.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from structrank.io.regular import irregular_cell
+    >>> irregular_cell(["0.5", "1", "1.5", "2.5"])
+    '2.5'
+    >>> irregular_cell(["2024-01-31", "2024-02-29", "2024-03-31", "2024-04-30"])
+    """
+    times = None
+    places = numbers(cells)
+    if places is None and (times := iso_times(cells)) is not None:
+        utc = _in_utc(times)
+        places = np.array([(time - utc[0]).total_seconds() for time in utc])
+    if places is None or len(places) < 3:
+        return None
+    at = uneven_place(places)
+    if at is None or (times is not None and _follows_calendar(times)):
+        return None
+    return cells[at]
+
+
+def uneven_place(places: np.ndarray) -> int | None:
+    """The number of the place around which others leave equal steps, if they do.
+
+    Parameters
+    ----------
+    places : ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.io.regular import uneven_place
+    >>> uneven_place(np.array([0.5, 1.0, 1.5, 2.5]))
+    3
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(places)
+        grid = np.linspace(places[0], places[-1], len(places))
+        if np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps)):
+            return None
+        return int(np.argmax(np.abs(steps - np.median(steps)))) + 1
+
+
+def numbers(cells: Sequence[str]) -> np.ndarray | None:
+    """Cells as numbers; None if one of them is none.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Examples
+    --------
+    >>> from structrank.io.regular import numbers
+    >>> numbers(["0.5", "1"])
+    array([0.5, 1. ])
+    >>> numbers(["0.5", "one"])
+    """
+    if any("_" in cell for cell in cells):  # Python would read 2024_01
+        return None
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
+
+
+def iso_times(cells: Sequence[str]) -> list[datetime] | None:
+    """Times in ISO 8601; None if one of the cells is none.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Examples
+    --------
+    >>> from structrank.io.regular import iso_times
+    >>> iso_times(["2024-05", "2024-05-31T12:00"])
+    [datetime.datetime(2024, 5, 1, 0, 0), datetime.datetime(2024, 5, 31, 12, 0)]
+    >>> iso_times(["31.05.2024"])
+    """
+    try:
+        times = [datetime.fromisoformat(c + "-01" if len(c) == MONTH else c) for c in cells]
+        _in_utc(times)
+    except (ValueError, OverflowError):
+        return None
+    return times
+
+
+def _in_utc(times: Sequence[datetime]) -> list[datetime]:
+    """Without offsets; an OverflowError if that leads out of the calendar."""
+    return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
+
+
+def _follows_calendar(times: Sequence[datetime]) -> bool:
+    """Whether local times are business days, or the same kind of day of months in equal steps."""
+    if len({time.time() for time in times}) > 1:
+        return False
+    days = np.array([time.date() for time in times], dtype="datetime64[D]")
+    if np.all(np.is_busday(days)) and np.all(np.busday_count(days[:-1], days[1:]) == 1):
+        return True
+    months = days.astype("datetime64[M]")
+    steps = np.diff(months).astype(int)
+    if np.ptp(steps):
+        return False
+    first = months.astype("datetime64[D]")
+    last = (months + 1).astype("datetime64[D]") - 1
+    business = (np.busday_offset(first, 0, "forward"), np.busday_offset(last, 0, "backward"))
+    if any(np.array_equal(days, expected) for expected in (first, last, *business)):
+        return True
+    weekdays, weeks = days.astype(int) % 7, (days - first).astype(int) // 7
+    return not np.ptp(weekdays) and not np.ptp(weeks) and abs(steps[0]) == 1

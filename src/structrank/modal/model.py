@@ -1,0 +1,202 @@
+"""A sum of (damped) sinusoids as a function of real parameters, with its derivatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from .modes import ModeErrors, Modes, exponentials
+
+COINCIDENT = 6.0  # two modes whose exponents differ by less over the signal nearly coincide
+
+
+@dataclass(frozen=True, eq=False)
+class ModalModel:
+    """A signal as a function of real parameters: those of its modes.
+
+    The parameters stand in the order frequencies, dampings, real and imaginary parts of the
+    amplitudes, each of all modes. A real signal has one row for each conjugate pair, which counts
+    twice, and one for each real mode, whose frequency and imaginary part stay as they are.
+
+    Parameters
+    ----------
+    frequencies, dampings : ndarray, shape (k, d)
+    amplitudes : ndarray, shape (k, channels)
+    shape : tuple of int
+        Samples along each axis, without channels.
+    real : bool
+        Whether the signal is real.
+    paired : ndarray of bool, shape (k,)
+        Whether a row stands for a conjugate pair.
+    undamped : bool
+        Whether the dampings stay zero.
+
+    Examples
+    --------
+    >>> from structrank import Modes
+    >>> from structrank.modal.model import ModalModel
+    >>> pair = Modes([0.25, -0.25], amplitudes=0.5)
+    >>> model = ModalModel.of(pair, (4,), real=True, undamped=False)
+    >>> len(model.frequencies), model.signal().ravel().round(6) + 0.0
+    (1, array([ 1.,  0., -1.,  0.]))
+    """
+
+    frequencies: np.ndarray
+    dampings: np.ndarray
+    amplitudes: np.ndarray
+    shape: tuple[int, ...]
+    real: bool
+    paired: np.ndarray
+    undamped: bool
+
+    @classmethod
+    def of(cls, modes: Modes, shape: tuple[int, ...], *, real: bool, undamped: bool) -> ModalModel:
+        """The model that starts from given modes."""
+        keep = np.arange(len(modes))
+        paired = np.zeros(len(modes), dtype=bool)
+        if real:
+            keep, paired = _conjugate_pairs(modes)
+        frequencies = modes.frequencies[keep]
+        amplitudes = modes.amplitudes.reshape(len(modes), -1)[keep]
+        alone = real & ~paired[keep]  # real modes, but for rounding errors
+        frequencies[alone] = np.round(2 * frequencies[alone]) / 2
+        amplitudes[alone] = amplitudes[alone].real
+        dampings = modes.dampings[keep] * (0.0 if undamped else 1.0)
+        return cls(frequencies, dampings, amplitudes, shape, real, paired[keep], undamped)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Which of all parameters are free."""
+        axes, channels = self.frequencies.shape[1], self.amplitudes.shape[1]
+        complex_modes = self.paired | (not self.real)
+        return np.concatenate(
+            [
+                np.repeat(complex_modes, axes),
+                np.full(self.dampings.size, not self.undamped),
+                np.ones(self.amplitudes.size, dtype=bool),
+                np.repeat(complex_modes, channels),
+            ]
+        )
+
+    def moved(self, step: np.ndarray) -> ModalModel:
+        """The model after a step in the free parameters."""
+        whole = np.zeros(len(self.free))
+        whole[self.free] = step
+        ends = np.cumsum([self.frequencies.size, self.dampings.size, self.amplitudes.size])
+        f, d, re, im = np.split(whole, ends)
+        return replace(
+            self,
+            frequencies=self.frequencies + f.reshape(self.frequencies.shape),
+            dampings=self.dampings + d.reshape(self.dampings.shape),
+            amplitudes=self.amplitudes + (re + 1j * im).reshape(self.amplitudes.shape),
+        )
+
+    def exchanged(self) -> list[ModalModel]:
+        """The models in which two real modes are a conjugate pair instead, or the other way.
+
+        No step leads from one to the other, as they meet where two modes coincide. So only modes
+        that nearly do are exchanged, the nearest first.
+        """
+        f, reach = self.frequencies, np.array(self.shape) - 1
+        whole = np.round(2 * f) / 2
+        alone = np.flatnonzero(~self.paired & self.real)
+        couples = [(k, i) for k in alone for i in alone if k < i and np.all(f[k] == f[i])]
+        apart: dict[tuple, np.ndarray] = {
+            rows: np.abs(np.subtract(*self.dampings[list(rows)])) for rows in couples
+        }
+        apart |= {(k,): 4 * np.pi * np.abs(f - whole)[k] for k in np.flatnonzero(self.paired)}
+        return [
+            self._exchanged(list(rows), np.maximum(apart[rows] / 2, 0.1 / np.maximum(reach, 1)))
+            for rows in sorted(apart, key=lambda rows: apart[rows] @ reach)
+            if apart[rows] @ reach < COINCIDENT
+        ]
+
+    def _exchanged(self, rows: list[int], half: np.ndarray) -> ModalModel:
+        """With two real modes of these rows, or one pair, replaced; `half` their distance apart."""
+        to_pair = len(rows) == 2
+        f, d = self.frequencies[rows[0]], np.mean(self.dampings[rows], axis=0)
+        whole, a = np.round(2 * f) / 2, np.mean(self.amplitudes[rows], axis=0)
+        new_f = [whole + half / (2 * np.pi)] if to_pair else [whole, whole]
+        new_d = [d] if to_pair else [d - half, d + half]
+
+        def replaced(values: np.ndarray, new: list) -> np.ndarray:
+            return np.concatenate([np.delete(values, rows, axis=0), np.stack(new)])
+
+        return replace(
+            self,
+            frequencies=replaced(self.frequencies, new_f),
+            dampings=replaced(self.dampings, [0 * d] * len(new_d) if self.undamped else new_d),
+            amplitudes=replaced(self.amplitudes, [a.real + 0j] * len(new_d)),
+            paired=replaced(self.paired, [to_pair] * len(new_d)),
+        )
+
+    @property
+    def growth(self) -> float:
+        """The largest exponent that a mode reaches over the signal."""
+        reach = np.array(self.shape) - 1
+        return float(np.max(np.maximum(-self.dampings, 0.0) @ reach, initial=0.0))
+
+    def rows(self, at: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The values at some places, and their derivatives by the free parameters.
+
+        `at` holds the places along each axis, then the channel. Both results are complex for
+        complex signals: a real parameter moves real and imaginary part.
+        """
+        *places, channel = at
+        waves = np.where(self.paired, 2.0 + 0j, 1.0)
+        tables = exponentials(self.frequencies, self.dampings, self.shape)
+        for index, table in zip(places, tables, strict=True):
+            waves = waves * table[index]
+        parts = waves * self.amplitudes.T[channel]
+        flat = (len(channel), -1)
+        by_damping = np.stack([-i[:, None] * parts for i in places], axis=2).reshape(flat)
+        inside = channel[:, None] == np.arange(self.amplitudes.shape[1])
+        by_amplitude = (waves[:, :, None] * inside[:, None, :]).reshape(flat)
+        blocks = [-2j * np.pi * by_damping, by_damping, by_amplitude, 1j * by_amplitude]
+        jacobian = np.concatenate(blocks, axis=1)[:, self.free]
+        values = np.sum(parts, axis=1)
+        return (values.real, jacobian.real) if self.real else (values, jacobian)
+
+    def signal(self) -> np.ndarray:
+        """The values everywhere, shape (samples..., channels)."""
+        signal = self.to_modes().signal(self.shape).reshape(*self.shape, -1)
+        return signal.real if self.real else signal
+
+    def to_modes(self, stderr: ModeErrors | None = None) -> Modes:
+        """All modes, both of each conjugate pair."""
+        both = np.flatnonzero(self.paired)
+        order = np.argsort(np.concatenate([np.arange(len(self.paired)), both]), kind="stable")
+
+        def doubled(values: np.ndarray, partner: np.ndarray) -> np.ndarray:
+            return np.concatenate([values, partner[both]])[order]
+
+        if stderr is not None:
+            stderr = ModeErrors(*(doubled(x, x) for x in vars(stderr).values()))
+        amplitudes = doubled(self.amplitudes, self.amplitudes.conj())
+        return Modes(
+            doubled(self.frequencies, -self.frequencies),
+            doubled(self.dampings, self.dampings),
+            amplitudes[:, 0] if amplitudes.shape[1] == 1 else amplitudes,
+            stderr,
+        )
+
+
+def _conjugate_pairs(modes: Modes) -> tuple[np.ndarray, np.ndarray]:
+    """One mode of each conjugate pair and all real ones; and which modes belong to a pair.
+
+    A mode is real if no other is nearer to its conjugate than the mode itself.
+    """
+    f, dampings = modes.frequencies, modes.dampings
+    left, keep = list(range(len(modes))), []
+    paired = np.zeros(len(modes), dtype=bool)
+    while left:
+        k = left[0]
+        distance = np.abs(f[left] + f[k] - np.round(f[left] + f[k])).sum(axis=1)
+        distance += np.abs(dampings[left] - dampings[k]).sum(axis=1)
+        partner = left[int(np.argmin(distance))]
+        paired[k] = partner != k
+        keep.append(k)
+        left = [i for i in left if i not in (k, partner)]
+    return np.array(keep, dtype=int), paired

@@ -1,0 +1,132 @@
+"""Bounds: how far an iterate can at most be from the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
+from ..structures import Structure
+
+SMALL = 100_000  # matrices of up to so many entries are formed for their singular values
+
+
+def penalized_gap(
+    *, smooth: float, nuclear_norm: float, slope: float, sigma: float, mu: float
+) -> float:
+    """Upper bound on `phi(X) - phi*` for the penalised problem (reform2).
+
+    The larger of two lower bounds on the optimum is used. With `d` the right-hand side of the
+    least-squares problem f and `rho` its residual, `s rho` is feasible for the dual
+    `max <d, nu> - 1/2 ||nu||^2` subject to `||K^* nu||_2 <= mu` for `0 <= s <= mu / sigma`. And
+    by convexity `phi* >= phi(X) - <grad f, X> - mu ||X||_* - max(0, sigma - mu) ||X*||_*`, where
+    `||X*||_* <= phi(X) / mu`.
+
+    Parameters
+    ----------
+    smooth : float
+        `f(X)`.
+    nuclear_norm : float
+        `||X||_*`.
+    slope : float
+        `<grad f(X), X>`.
+    sigma : float
+        Top singular value of `grad f(X)`, or an upper bound of it.
+    mu : float
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    At the optimum of `1/2 (x - 3)^2 + |x|`, which is 2, the gap closes:
+
+    >>> from structrank.model.certificate import penalized_gap
+    >>> penalized_gap(smooth=0.5, nuclear_norm=2.0, slope=-2.0, sigma=1.0, mu=1.0)
+    0.0
+    """
+    phi = smooth + mu * nuclear_norm
+    by_convexity = phi - (slope + mu * nuclear_norm + phi / mu * max(0.0, sigma - mu))
+    by_duality = dual_bound(
+        alignment=2 * smooth - slope, norm_squared=2 * smooth, sigma=sigma, mu=mu
+    )
+    return max(phi - max(by_convexity, by_duality, 0.0), 0.0)
+
+
+def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float) -> float:
+    """Lower bound on the optimum from a dual pair that has yet to be scaled into feasibility.
+
+    The dual of the original problem (relax) is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>`
+    subject to `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`; Q0 is the structure's offset.
+    A pair that satisfies the equation satisfies the rest after scaling by at most
+    `mu / ||Lambda||_2`, and the best such scale is known.
+
+    Parameters
+    ----------
+    alignment : float
+        `<b, gamma> + <Lambda, Q0>`.
+    norm_squared : float
+        `||gamma||^2`.
+    sigma : float
+        `||Lambda||_2`, or an upper bound of it.
+    mu : float
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    The dual of `1/2 (x - 3)^2 + |x|` is `max 3 g - g^2 / 2` subject to `|g| <= 1`:
+
+    >>> from structrank.model.certificate import dual_bound
+    >>> dual_bound(alignment=3 * 2.0, norm_squared=2.0**2, sigma=2.0, mu=1.0)
+    2.5
+    """
+    scale = max(alignment / norm_squared, 0.0) if norm_squared > 0 else 1.0
+    scale = min(scale, mu / sigma) if sigma > 0 else scale
+    return scale * alignment - scale**2 / 2 * norm_squared
+
+
+def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
+    """Upper bound of `||Q(y)||_*`, without forming the matrix if it is large.
+
+    For any orthonormal columns W it is at most `||W^H Q||_* + sqrt(n) ||Q - W W^H Q||_F`, where n
+    is the most rank that W leaves, `min(M - r, N)`. W spans `Q(y) @ guess`. Small matrices are
+    decomposed, which gives the norm itself.
+
+    Parameters
+    ----------
+    structure : Structure
+    y : array
+    guess : array, shape (N, r)
+        Columns that about span the rows of `Q(y)`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel
+    >>> from structrank.model.certificate import nuclear_norm_bound
+    >>> round(nuclear_norm_bound(Hankel(3, window=2), np.ones(3), np.ones((2, 1))), 6)
+    2.0
+    """
+    M, N = structure.shape
+    if M * N <= SMALL:
+        dense = to_numpy(structure.to_dense(y))
+        if structure.symmetric and not is_complex(y):
+            return float(np.sum(np.abs(np.linalg.eigvalsh(dense))))
+        return float(np.sum(np.linalg.svd(dense, compute_uv=False)))
+    linalg = array_namespace(y).linalg
+    W, _ = linalg.qr(structure.matmul(y, guess))
+    R = linalg.qr(structure.rmatmul(y, W))[1]
+    inside = np.linalg.svd(to_numpy(R).astype(complex), compute_uv=False)
+    total = inner(y, like(structure.multiplicity.astype(float), y, real=True) * y)
+    if structure.offset is not None:
+        offset = like(structure.offset, y)
+        total += inner(offset, offset) + 2 * inner(structure._adjoint_dense(offset), y)
+    rest = max(total - float(np.sum(inside**2)), 0.0) + 10 * epsilon(y) * total
+    return float(np.sum(inside) + np.sqrt(min(M - W.shape[1], N) * rest))

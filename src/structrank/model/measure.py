@@ -1,0 +1,278 @@
+"""What is measured of a signal: everything, a mask, weights, or any linear operator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from .._array import (
+    Array,
+    array_namespace,
+    as_array,
+    epsilon,
+    inner,
+    is_complex,
+    is_floating,
+    like,
+    to_numpy,
+    with_precision,
+)
+from ..structures import Structure
+
+
+class Measure(ABC):
+    """A linear map A from signals to data, with the misfit `1/2 ||A(y) - data(b)||^2`.
+
+    Examples
+    --------
+    What a `Mask` keeps:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel, Mask, Problem
+    >>> y = np.array([1.0, 2.0, 3.0])
+    >>> problem = Problem(Hankel(3, window=2), y, mu=0.1, measure=Mask(y != 2))
+    >>> problem.measure.forward(y)
+    array([1., 0., 3.])
+    """
+
+    @abstractmethod
+    def forward(self, y: Array) -> Array:
+        """`A(y)`."""
+
+    @abstractmethod
+    def adjoint(self, data: Array) -> Array:
+        """`A^*(data)`."""
+
+    def data(self, b: Array) -> Array:
+        """The right-hand side that stands for the samples `b` the user gave."""
+        return b
+
+    def bound(self, structure: Structure, b: Array) -> Measure:
+        """The measure checked against, and fitted to, a structure and samples."""
+        return self
+
+
+class Weighted(Measure):
+    """Samples of the signal itself, each with a weight: `1/2 ||weights * (y - b)||^2`.
+
+    `b` has the signal's shape and units. What has weight zero is not seen: it is ignored
+    and may be NaN.
+
+    Parameters
+    ----------
+    weights : array or "lifted"
+        Real weights of at least zero, in the signal's shape. "lifted" stands for
+        `sqrt(multiplicity)`, which measures the misfit in the structured matrix and makes
+        the problem well conditioned.
+    seen : array of bool, optional
+        Which samples are seen; the others get weight zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, Weighted
+    >>> b = np.array([1.0, np.nan, 4.0, 8.0])
+    >>> p = Problem(Hankel(4, window=2), b, mu=0.1, measure=Weighted("lifted", ~np.isnan(b)))
+    >>> p.measure.weights
+    array([1.        , 0.        , 1.41421356, 1.        ])
+    """
+
+    def __init__(self, weights: Any, seen: Any = None) -> None:
+        if isinstance(weights, str):
+            if weights != "lifted":
+                raise ValueError(f"weights is {weights!r}, but 'lifted' or an array is expected")
+            self.weights: Any = weights
+        else:
+            self.weights = as_array(weights)
+            host = to_numpy(self.weights)
+            if host.dtype.kind not in "fiu":
+                raise TypeError(f"weights have dtype {host.dtype}, but real numbers are expected")
+            if not np.all(np.isfinite(host)) or np.any(host < 0):
+                raise ValueError("weights must be finite and at least zero")
+        self.seen = None if seen is None else _boolean(seen)
+
+    def bound(self, structure: Structure, b: Array) -> Weighted:
+        lifted = isinstance(self.weights, str)
+        weights = np.sqrt(structure.multiplicity) if lifted else to_numpy(self.weights)
+        _check_shape("weights", weights.shape, structure.signal_shape, structure)
+        if self.seen is not None:
+            _check_shape("seen", self.seen.shape, structure.signal_shape, structure)
+            weights = np.where(self.seen, weights, 0.0)
+        _check_shape("b", b.shape, structure.signal_shape, structure)
+        if not np.any(weights > 0):
+            raise ValueError("nothing is seen: at least one sample needs a weight above zero")
+        return Weighted(like(weights.astype(float), b, real=True))
+
+    def data(self, b: Array) -> Array:
+        xp = array_namespace(b)
+        return self.weights * xp.where(self.weights > 0, b, xp.zeros_like(b))
+
+    def forward(self, y: Array) -> Array:
+        return self.weights * y
+
+    def adjoint(self, data: Array) -> Array:
+        return self.weights * data
+
+
+class Mask(Weighted):
+    """Samples of the signal itself at some places: `1/2 ||y - b||^2` over what is seen.
+
+    `b` has the signal's shape; what is not seen is ignored and may be NaN.
+
+    Parameters
+    ----------
+    seen : array of bool
+        True where the signal is seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Mask, Problem
+    >>> b = np.array([1.0, np.nan, 4.0, 8.0])
+    >>> Problem(Hankel(4, window=2), b, mu=0.1, measure=Mask(~np.isnan(b)))
+    Problem(Hankel((4,), window=(2,)), 3 of 4 samples seen, mu=0.1)
+    """
+
+    def __init__(self, seen: Any) -> None:
+        seen = _boolean(seen)
+        super().__init__(np.ones(seen.shape), seen)
+
+
+class Everything(Measure):
+    """The whole signal: `1/2 ||y - b||^2`."""
+
+    def forward(self, y: Array) -> Array:
+        return y
+
+    def adjoint(self, data: Array) -> Array:
+        return data
+
+    def bound(self, structure: Structure, b: Array) -> Measure:
+        _check_shape("b", b.shape, structure.signal_shape, structure)
+        return self
+
+
+class Operator(Measure):
+    """Any linear map, given as a pair of functions.
+
+    Parameters
+    ----------
+    forward : callable
+        Takes a signal, returns an array of the shape of `b`.
+    adjoint : callable
+        Takes such an array, returns a signal. Its data type decides that of the solution:
+        an adjoint that returns real parts makes for a real signal.
+
+    Examples
+    --------
+    The running sum of a signal is measured:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel, Operator, Problem
+    >>> running_sum = Operator(np.cumsum, lambda d: np.cumsum(d[::-1])[::-1])
+    >>> Problem(Hankel(4, window=2), np.array([1.0, 3.0, 7.0, 15.0]), 0.1, running_sum)
+    Problem(Hankel((4,), window=(2,)), 4 measurements by an operator, mu=0.1)
+    """
+
+    def __init__(
+        self, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
+    ) -> None:
+        self._forward, self._adjoint = forward, adjoint
+
+    def forward(self, y: Array) -> Array:
+        return _copied(self._forward(y))
+
+    def adjoint(self, data: Array) -> Array:
+        return _copied(self._adjoint(data))
+
+    def bound(self, structure: Structure, b: Array) -> Operator:
+        """The operator, after a check of its shapes and a dot test of its adjoint."""
+        back = self.adjoint(b)
+        _check_shape("the adjoint's result", back.shape, structure.signal_shape, structure)
+        rng = np.random.default_rng(0)
+        y, data = _random_like(back, rng), _random_like(b, rng)
+        there = self.forward(y)
+        if tuple(there.shape) != tuple(b.shape):
+            raise ValueError(
+                f"the operator's result has shape {tuple(there.shape)}, but b has {tuple(b.shape)}"
+            )
+        one, other = inner(there, data), inner(y, self.adjoint(data))
+        scale = np.sqrt(inner(there, there) * inner(data, data))
+        if not abs(one - other) <= 1e3 * epsilon(back) ** 0.75 * scale:
+            raise ValueError(
+                "the operator's adjoint fails the dot test: Re <A y, d> is "
+                f"{one:.6g}, but Re <y, A^* d> is {other:.6g} for random y and d; they "
+                "have to be equal"
+            )
+        return self
+
+
+def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
+    """The `Measure` that a user's `measure` argument stands for."""
+    if measure is None:
+        return Everything()
+    if isinstance(measure, Measure):
+        return measure
+    if isinstance(measure, str):
+        return Weighted(measure)
+    if isinstance(measure, tuple) and len(measure) == 2 and all(map(callable, measure)):
+        return Operator(*measure)
+    if hasattr(measure, "matvec") and hasattr(measure, "rmatvec"):
+        return _from_linear_operator(measure, structure, b)
+    raise TypeError(
+        f"measure is {type(measure).__name__}, but expected None (everything is seen), Mask, "
+        "Weighted, 'lifted', a linear operator with matvec and rmatvec, or a pair of functions "
+        "(forward, adjoint)"
+    )
+
+
+def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Operator:
+    """A SciPy or PyLops operator, which works on flat NumPy vectors."""
+    size, count = int(np.prod(structure.signal_shape)), int(np.prod(b.shape))
+    if tuple(operator.shape) != (count, size):
+        raise ValueError(
+            f"the operator has shape {tuple(operator.shape)}, but b has {count} entries and the "
+            f"signals of {structure!r} have {size} entries: expected ({count}, {size})"
+        )
+
+    def applied(product: Callable[[np.ndarray], np.ndarray], x: Array, shape: tuple) -> Array:
+        result = np.reshape(product(to_numpy(x).reshape(-1)), tuple(shape))
+        return with_precision(result, b)
+
+    return Operator(
+        lambda y: applied(operator.matvec, y, b.shape),
+        lambda data: applied(operator.rmatvec, data, structure.signal_shape),
+    )
+
+
+def _copied(result: Any) -> Array:
+    """An operator's result in memory of its own: operators may reuse theirs."""
+    if not is_array_api_obj(result) or not is_floating(result):
+        kind = getattr(result, "dtype", type(result).__name__)
+        raise TypeError(f"the operator returned {kind}, but a floating-point array is expected")
+    return array_namespace(result).asarray(result, copy=True)
+
+
+def _random_like(x: Array, rng: np.random.Generator) -> Array:
+    values = rng.standard_normal(tuple(x.shape))
+    if is_complex(x):
+        values = values + 1j * rng.standard_normal(tuple(x.shape))
+    return like(values, x)
+
+
+def _boolean(seen: Any) -> np.ndarray:
+    seen = to_numpy(as_array(seen))
+    if seen.dtype.kind != "b":
+        raise TypeError(f"seen has dtype {seen.dtype}, but a boolean array is expected")
+    return seen
+
+
+def _check_shape(name: str, got: tuple, expected: tuple, structure: Structure) -> None:
+    if tuple(got) != tuple(expected):
+        raise ValueError(
+            f"{name} has shape {tuple(got)}, but {structure!r} expects {tuple(expected)}"
+        )

@@ -1,0 +1,27 @@
+"""Signals with gaps and noise: recover, impute, denoise, forecast, frequencies, outliers.
+
+These functions take arrays, pandas or xarray objects, choose everything from the data and return
+objects that explain themselves.
+"""
+
+from .filling import denoise, impute
+from .forecasting import Forecast, forecast
+from .outliers import find_outliers
+from .recovery import Recovery, recover
+from .spectral_sensing import SpectralSample, sinusoids, spectral_problem
+from .spectrum import frequencies, modes_table
+
+__all__ = [
+    "Forecast",
+    "Recovery",
+    "SpectralSample",
+    "denoise",
+    "find_outliers",
+    "forecast",
+    "frequencies",
+    "impute",
+    "modes_table",
+    "recover",
+    "sinusoids",
+    "spectral_problem",
+]

@@ -1,0 +1,176 @@
+"""The augmented Lagrangian of (relax): what the method of multipliers minimises."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+
+from .._array import Array, add_rotated, add_scaled, array_namespace, gram, inner, like
+from ..model.lowrank import LowRank
+from ..model.measure import Everything, Weighted
+from ..model.objective import Line, Penalized, Point
+from ..model.penalties import Factors, ProjectionPenalty, Remainder, Shifted
+from ..model.problem import Problem
+from ..structures import Structure
+
+
+class MultiplierPenalty(ProjectionPenalty):
+    """`||B (X - Q0 + D / lam)||^2` with a multiplier D of `B (X - Q0) = 0`, `D = T - weight Q0`.
+
+    Up to a constant, `lam / 2` times this is `lam / 2 ||B (X - Q0)||^2 + <B D, B X>`. The sum of
+    `lam (X - Q0)` over several X is a D of this kind, with a T of low rank.
+    """
+
+    def __init__(
+        self, structure: Structure, reference: Array, lam: float, T: LowRank, weight: float
+    ) -> None:
+        super().__init__(structure, reference)
+        if T.rank == 0:  # products need something to work on
+            T = LowRank.ones(T.shape, T.U).scaled(0.0)
+        self.lam, self.T, self.signs = lam, T, T.signs
+        self.symmetric = self.symmetric and self.signs is not None
+        if self.offset is not None:
+            self.offset *= 1 + weight / lam
+            self.constant *= (1 + weight / lam) ** 2
+        total = structure.adjoint(T.U, T.V)
+        multiplicity = like(structure.multiplicity.astype(float), reference, real=True)
+        self.mean = total / multiplicity
+        self.constant += (T.norm_squared() - inner(self.mean, total)) / lam**2
+        if self.offset is not None:
+            QV = array_namespace(T.U).matmul(self.offset, T.V)
+            self.constant -= 2 * inner(T.U, QV) / lam
+
+    def linear(self, point: Point) -> float:
+        """`<B (D / lam - Q0), B X>`."""
+        left, right = point.products
+        with_T = np.sum(left * right.conj()).real - inner(self.mean, point.total)
+        return super().linear(point) + float(with_T) / self.lam
+
+    def products(self, U: Array, V: Array, signs: np.ndarray | None) -> tuple[np.ndarray, ...]:
+        """`T_U^H U` and `T_V^H V` for the factors of T."""
+        left = gram(self.T.U, U)
+        if signs is None or self.signs is None:
+            return left, gram(self.T.V, V)
+        return left, self.signs[:, None] * left * signs
+
+    def add_signal(self, g: Array, point: Point, lam: float) -> Array:
+        """`g` plus the signal of the gradient's structured part, `-lam Q(y) - Q(C T)`."""
+        return add_scaled(super().add_signal(g, point, lam), -1.0, self.mean)
+
+    def remainder(self, point: Point) -> Remainder:
+        """R = X + D / lam - Q0, to be applied to thin matrices."""
+        X = point.X.appended(self.T.scaled(1 / self.lam))
+        return X if self.offset is None else Shifted(X, self.offset)
+
+    def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
+        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        sums = super().add_factor_products(totals, point, lam, mu)
+        sides = zip(sums, (self.T.U, self.T.V), reversed(point.products), strict=False)
+        return tuple(add_rotated(total, F, small) for total, F, small in sides)
+
+    def along(self, line: Line) -> np.ndarray:
+        """Coefficients of the value along a line."""
+        (left0, right0), (left1, right1) = line.point.products, line.products
+        totals = line.point.total, line.total1, line.total2
+        with_T = (
+            left0 * right0.conj(),
+            left0 * right1.conj() + left1 * right0.conj(),
+            left1 * right1.conj(),
+        )
+        coefficients = super().along(line)
+        for i in range(3):
+            product = np.sum(with_T[i]).real - inner(self.mean, totals[i])
+            coefficients[i] += 2 * product / self.lam
+        return coefficients
+
+
+class Augmented(Penalized):
+    """The augmented Lagrangian of (relax) for the constraint `X = Q(y)`, least over y.
+
+    `min_y  1/2 ||A(y) - b||^2 + <Lambda, Q(y) - X> + lam/2 ||Q(y) - X||^2 + mu ||X||_*`
+
+    For samples with weights this has the form of (reform2). The square a of a weight turns into
+    `a lam w / (a + lam w)`, w the multiplicity, which is below lam w: whatever the weights, no
+    direction is curved more than by lam, unlike in (reform2) itself. The multiplier moves the
+    samples, and adds a low-rank matrix to X in the penalty.
+
+    For other measures y stays the mean C X, and a multiplier goes with the rest, `B X = 0`.
+
+    Parameters
+    ----------
+    problem : Problem
+    lam : float
+        Price of a departure from the structure, above zero.
+    T : LowRank
+        `B^T B (weight Q0 - T)` is the part of the multiplier Lambda that no signal can produce.
+    gamma : array
+        Stands for the rest, by `Q^* Lambda = A^* gamma`. At the optimum it is `b - A(y)`.
+    weight : float
+        Sum of all lam that T is made of; without an offset Q0 it does not matter.
+
+    Examples
+    --------
+    Where the solution is zero, its multiplier `gamma = b` stays as it is:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel, LowRank, Problem
+    >>> from structrank.solvers.augmented import Augmented
+    >>> b = np.array([1.0, 2.0, 4.0])
+    >>> problem = Problem(Hankel(3, window=2), b, mu=5.0)
+    >>> zero = LowRank.zeros((2, 2), b)
+    >>> objective = Augmented(problem, 1.0, zero, gamma=b)
+    >>> objective.gamma(objective.at(zero))
+    array([1., 2., 4.])
+    """
+
+    def __init__(
+        self, problem: Problem, lam: float, T: LowRank, gamma: Array, weight: float = 0.0
+    ) -> None:
+        reference = problem.backprojection
+        penalty = MultiplierPenalty(problem.structure, reference, lam, T, weight)
+        super().__init__(problem, lam, penalty)
+        self.T, self.multiplier, self.weight = T, gamma, weight
+        self.plain = ProjectionPenalty(problem.structure, reference)
+        weights = sample_weights(problem)
+        self.damping: Array | float = 1.0
+        if weights is not None:
+            ratio = weights**2 * self.inverse_multiplicity / self.lam
+            self.damping = 1 / array_namespace(reference).sqrt(1 + ratio)
+            self.measure = Weighted(weights * self.damping)
+            self.target = self.damping * (self.target + ratio * gamma)
+
+    def gamma(self, point: Point) -> Array:
+        """`b - A(y)` for the best y."""
+        return -self.damping * point.residual
+
+    def departure(self, point: Point) -> float:
+        """`||B (X - Q0)||^2`."""
+        return self.plain.value(point)
+
+    def magnitude(self, point: Point) -> float:
+        """Norm of what cancels in the gradient, which says how large its rounding errors are."""
+        return super().magnitude(point) + float(np.sqrt(max(self.T.norm_squared(), 0.0)))
+
+    def updated(self, point: Point, lam: float, tolerance: float, relaxation: float = 1.0) -> Self:
+        """With another lam and the multiplier that has `grown`."""
+        return type(self)(self.problem, lam, *self.grown(point, tolerance, relaxation))
+
+    def grown(
+        self, point: Point, tolerance: float, relaxation: float = 1.0
+    ) -> tuple[LowRank, Array, float]:
+        """T, gamma and weight for the multiplier `-grad f(X)`, rounded to a tolerance.
+
+        A relaxation above one, and below two, goes beyond it by that share of the way there.
+        """
+        T = self.T.appended(point.X.scaled(relaxation * self.lam))
+        T = T.balanced(tolerance / max(tolerance, np.sqrt(max(T.norm_squared(), 0.0))))
+        gamma = self.multiplier + relaxation * (self.gamma(point) - self.multiplier)
+        return T, gamma, self.weight + relaxation * self.lam
+
+
+def sample_weights(problem: Problem) -> Array | None:
+    """The weights of the samples, where the measure has no other part."""
+    if isinstance(problem.measure, Everything):
+        return like(np.ones(problem.structure.signal_shape), problem.backprojection, real=True)
+    return problem.measure.weights if isinstance(problem.measure, Weighted) else None

@@ -1,0 +1,102 @@
+"""From a matrix that is nearly structured to a signal whose matrix is of low rank."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._array import Array, add_rotated, array_namespace, gram, inner, like, rotate, to_numpy
+from ..model.lowrank import LowRank
+from ..structures import Structure
+
+PASSES, STEPS = 2, 4  # Newton's steps, and steps of conjugate gradients for each, at most
+ENOUGH = 1e-2  # of the residual is left when conjugate gradients stop
+
+
+def polished(structure: Structure, y: Array, V: Array) -> tuple[Array, LowRank]:
+    """A signal near `y` whose matrix has about the rank r of a guess, and that matrix.
+
+    Newton's method for `(I - P_U) Q(y) (I - P_V) = 0`, where P_U and P_V project onto the leading
+    r singular vectors of the current Q(y). Each step is a least squares problem for the
+    change of y. Its normal equations, `Q^* P Q z = Q^* P Q(y)` with P the projection onto what
+    lies neither in the columns U nor in the rows V, are well conditioned on their range once
+    scaled by the multiplicities.
+
+    Parameters
+    ----------
+    structure : Structure
+    y : array, shape `structure.signal_shape`
+    V : array, shape (N, r)
+        Columns that about span the leading rows of `Q(y)`.
+
+    Returns
+    -------
+    y : array
+    X : LowRank
+        The part of `Q(y)` in the span of its leading singular vectors.
+
+    Examples
+    --------
+    A geometric sequence with an error at one place:
+
+    >>> import numpy as np
+    >>> from structrank import Hankel
+    >>> from structrank.solvers.polish import polished
+    >>> S, y = Hankel(9, window=5), 0.5 ** np.arange(9.0)
+    >>> y[4] += 0.01
+    >>> z, X = polished(S, y, 0.5 ** np.arange(5.0)[:, None])
+    >>> values = np.linalg.svd(S.to_dense(z), compute_uv=False)
+    >>> bool(values[1] < 1e-6)
+    True
+    """
+    U, s, V = _leading(structure, y, V)
+    for _ in range(PASSES):
+        y = y - _outside(structure, y, U, V)
+        U, s, V = _leading(structure, y, V)
+    roots = np.diag(np.sqrt(s))
+    return y, LowRank(rotate(U, roots), rotate(V, roots))
+
+
+def _leading(structure: Structure, y: Array, V: Array) -> tuple[Array, np.ndarray, Array]:
+    """Leading singular vectors and values of `Q(y)`, by one step of subspace iteration."""
+    linalg = array_namespace(y).linalg
+    U, _ = linalg.qr(structure.matmul(y, V))
+    V, R = linalg.qr(structure.rmatmul(y, U))
+    left, s, right = np.linalg.svd(to_numpy(R).conj().T)
+    return rotate(U, left), s, rotate(V, right.conj().T)
+
+
+def _outside(structure: Structure, y: Array, U: Array, V: Array) -> Array:
+    """The z with `Q^* P Q z = Q^* P Q(y)` by conjugate gradients."""
+    S, weights = structure, like(structure.multiplicity.astype(float), y, real=True)
+    left, right = S._transform_left(U), S._transform_right(V)
+
+    def without_tangent(total: Array, image_V: Array, image_U: Array) -> Array:
+        """`Q^* P Z` from `Q^* Z`, `Z V` and `Z^H U`."""
+        rest = add_rotated(image_V, U, -gram(U, image_V))
+        return total - S._adjoint(
+            (S._transform_left(rest), right), (left, S._transform_right(image_U))
+        )
+
+    def normal(z: Array) -> Array:
+        signal = S._transform_signal(z)
+        return without_tangent(weights * z, S._matmul(signal, right), S._rmatmul(signal, left))
+
+    total = weights * y
+    if S.offset is not None:
+        total = total + S._adjoint_dense(like(S.offset, y))
+    residual = without_tangent(total, S.matmul(y, V), S.rmatmul(y, U))
+    z, direction = 0.0 * y, residual / weights
+    square = first = inner(residual, direction)
+    for _ in range(STEPS):
+        image = normal(direction)
+        curvature = inner(direction, image)
+        if curvature <= 0:
+            break
+        z = z + (square / curvature) * direction
+        residual = residual - (square / curvature) * image
+        scaled = residual / weights
+        previous, square = square, inner(residual, scaled)
+        if square <= ENOUGH**2 * first:
+            break
+        direction = scaled + (square / previous) * direction
+    return z

@@ -1,0 +1,207 @@
+"""What the methods on dense matrices share: the lifted problem and singular value thresholding."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
+
+from ..._array import inner, is_numpy_array
+from ...model.certificate import SMALL, dual_bound
+from ...model.linalg import random_vector
+from ...model.lowrank import LowRank
+from ...model.measure import Everything, Weighted
+from ...model.problem import Problem
+from ..state import Figures, LazyState
+
+ACCURATE = 1e-6  # thresholds above this share of the norm: Gram matrices are accurate enough
+GOLDEN = (1 + 5**0.5) / 2
+
+
+class DenseProblem:
+    """A problem whose structured matrix is formed, for methods that decompose it."""
+
+    def __init__(self, problem: Problem) -> None:
+        if not isinstance(problem, Problem):
+            raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+        if not is_numpy_array(problem.backprojection):
+            raise TypeError(
+                f"b is {type(problem.b).__name__}, but this method works on NumPy arrays only: "
+                "convert b, or use gcgls"
+            )
+        self.problem, self.structure, self.mu = problem, problem.structure, problem.mu
+        self.forward, self.backward = problem.measure.forward, problem.measure.adjoint
+        self.backprojection = problem.backprojection
+        self.multiplicity = self.structure.multiplicity.astype(self.backprojection.real.dtype)
+
+    # -- the map Q ----------------------------------------------------------------------
+
+    def lift(self, y: np.ndarray) -> np.ndarray:
+        """`Q0 + Q(y)`."""
+        return self.structure.to_dense(y)
+
+    def linear_lift(self, y: np.ndarray) -> np.ndarray:
+        """`Q(y)`."""
+        return self.structure._linear_to_dense(y)
+
+    def adjoint(self, X: np.ndarray) -> np.ndarray:
+        """`Q^*(X)`, the sum over all copies of an entry."""
+        if np.iscomplexobj(X):
+            return (self.adjoint(X.real) + 1j * self.adjoint(X.imag)).astype(X.dtype, copy=False)
+        size = self.multiplicity.size
+        sums = np.bincount(self.structure._gather, weights=X.reshape(-1), minlength=size)
+        return sums[:size].reshape(self.structure.signal_shape).astype(X.dtype, copy=False)
+
+    @cached_property
+    def offset_total(self) -> np.ndarray | float:
+        """`Q^*(Q0)`."""
+        if self.structure.offset is None:
+            return 0.0
+        return self.adjoint(self.structure.offset).astype(self.backprojection.dtype)
+
+    # -- the map A ----------------------------------------------------------------------
+
+    @cached_property
+    def diagonal(self) -> np.ndarray | None:
+        """The diagonal of `A^* A`, where there is nothing else."""
+        measure = self.problem.measure
+        if isinstance(measure, Everything):
+            return np.ones_like(self.multiplicity)
+        return measure.weights**2 if isinstance(measure, Weighted) else None
+
+    @cached_property
+    def measure_norm(self) -> float:
+        """`||A||^2`, or slightly more."""
+        if self.diagonal is not None:
+            return float(np.max(self.diagonal))
+        A, size = self._flat_operator(0.0), self.backprojection.size
+        if size <= 3:  # too few for ARPACK
+            return float(np.linalg.norm(A @ np.eye(size, dtype=A.dtype), 2))
+        start = random_vector(size, self.backprojection, seed=0)
+        top = eigsh(A, k=1, return_eigenvectors=False, v0=start, tol=1e-3)
+        return 1.01 * float(top[0])
+
+    @property
+    def curvature(self) -> np.ndarray | float:
+        """An upper bound of `A^* A`, by entry where it is diagonal."""
+        return self.measure_norm if self.diagonal is None else self.diagonal
+
+    def solve(self, beta: float, right: np.ndarray, guess: np.ndarray) -> np.ndarray:
+        """Solve `(A^* A + beta Q^* Q) y = right`."""
+        if self.diagonal is not None:
+            return right / (self.diagonal + beta * self.multiplicity)
+        scale = LinearOperator(
+            (right.size, right.size),
+            dtype=right.dtype,
+            matvec=lambda x: x / (self.measure_norm + beta * self.multiplicity.reshape(-1)),
+        )
+        flat = right.reshape(-1)
+        y, _ = cg(self._flat_operator(beta), flat, guess.reshape(-1), rtol=1e-10, M=scale)
+        return y.reshape(right.shape)
+
+    @cached_property
+    def scale(self) -> float:
+        """Price of rank over the size of the lifted data: what a penalty is measured in."""
+        fit = self.backprojection / np.maximum(self.curvature, np.finfo(np.float32).tiny)
+        top = float(singular_values(self.linear_lift(fit))[0])
+        return self.mu / top if top > 0 else 1.0
+
+    def _flat_operator(self, beta: float) -> LinearOperator:
+        shape = self.structure.signal_shape
+
+        def normal(y: np.ndarray) -> np.ndarray:
+            y = y.reshape(shape)
+            return (self.backward(self.forward(y)) + beta * self.multiplicity * y).reshape(-1)
+
+        size = self.backprojection.size
+        return LinearOperator((size, size), matvec=normal, dtype=self.backprojection.dtype)
+
+    # -- iterates -----------------------------------------------------------------------
+
+    def start(self, y: np.ndarray | None) -> np.ndarray:
+        """A checked starting signal, by default zero."""
+        if y is None:
+            return np.zeros_like(self.backprojection)
+        if isinstance(y, LowRank):
+            raise TypeError("start is a LowRank, but this method starts from a signal: result.y")
+        y = np.asarray(y)
+        if y.shape != self.structure.signal_shape:
+            raise ValueError(
+                f"start has shape {y.shape}, but signals of {self.structure!r} have "
+                f"{self.structure.signal_shape}"
+            )
+        if y.dtype.kind not in "fciu" or not np.all(np.isfinite(y)):
+            raise ValueError(
+                "start holds what is no finite number, but a finite signal is expected"
+            )
+        if np.iscomplexobj(y) and not np.iscomplexobj(self.backprojection):
+            raise TypeError("start is complex, but the signal is real")
+        return y.astype(self.backprojection.dtype)
+
+    def state(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> LazyState:
+        """An iterate of a method for (relax), its bound made from the multiplier of `X = Q(y)`."""
+        return LazyState(X, y, lambda: self._figures(y, X, multiplier))
+
+    def _figures(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> Figures:
+        lifted = self.lift(y)
+        gamma = self.problem.data - self.forward(y)
+        loss = inner(gamma, gamma) / 2
+        objective = loss + self.mu * float(np.sum(singular_values(lifted)))
+        mismatch = self.backward(gamma) - self.adjoint(multiplier)
+        Lambda = multiplier + self.linear_lift(mismatch / self.multiplicity)
+        sigma = float(singular_values(Lambda)[0])
+        alignment = inner(self.problem.data, gamma)
+        if self.structure.offset is not None:
+            alignment += inner(Lambda, self.structure.offset.astype(Lambda.dtype))
+        bound = dual_bound(alignment=alignment, norm_squared=2 * loss, sigma=sigma, mu=self.mu)
+        return Figures(
+            objective=objective,
+            loss=loss,
+            violation=float(np.linalg.norm(X.to_dense() - lifted)),
+            gap=1 - max(bound, 0.0) / objective if objective > 0 else 0.0,
+            sigma=sigma,
+        )
+
+
+def threshold_singular_values(Z: np.ndarray, threshold: float) -> LowRank:
+    """Singular value thresholding, the proximal map of the nuclear norm: `U (S - threshold)_+ V^H`.
+
+    Through the smaller Gram matrix where that is accurate enough: of its eigenvalues only those
+    above the squared threshold are decomposed. Else by an SVD.
+    """
+    if Z.shape[0] > Z.shape[1]:
+        X = threshold_singular_values(Z.conj().T, threshold)
+        return LowRank(X.V, X.U)
+    if Z.size <= SMALL or threshold < ACCURATE * np.linalg.norm(Z):
+        U, s, Vh = np.linalg.svd(Z, full_matrices=False)
+        keep = s > threshold
+        return LowRank(U[:, keep] * (s[keep] - threshold), Vh[keep].conj().T)
+    squares, U = scipy.linalg.eigh(
+        _gram(Z), driver="evr", subset_by_value=(threshold**2, np.inf), overwrite_a=True
+    )
+    s, U = np.sqrt(squares), U.astype(Z.dtype, copy=False)
+    return LowRank(U * ((s - threshold) / s).astype(Z.real.dtype), Z.conj().T @ U)
+
+
+def singular_values(Z: np.ndarray) -> np.ndarray:
+    """All singular values, largest first; of large matrices through the smaller Gram matrix."""
+    if Z.size <= SMALL:
+        return np.linalg.svd(Z, compute_uv=False)
+    if Z.shape[0] > Z.shape[1]:
+        Z = Z.T
+    return np.sqrt(np.maximum(np.linalg.eigvalsh(_gram(Z)), 0.0))[::-1]
+
+
+def _gram(Z: np.ndarray) -> np.ndarray:
+    """`Z Z^H` in double precision."""
+    Z = Z.astype(np.result_type(Z.dtype, np.float64), copy=False)
+    return Z @ Z.conj().T
+
+
+def checked_relaxation(value: float) -> float:
+    """The length of a multiplier's step, in the range where ADMM converges."""
+    if not 0 < value < GOLDEN:
+        raise ValueError(f"relaxation is {value!r}, but a number between 0 and 1.618 is expected")
+    return float(value)

@@ -1,0 +1,87 @@
+"""Primal ADMM for (relax) with a proximal term that spares systems with A.
+
+M. Fazel, T. K. Pong, D. Sun and P. Tseng, "Hankel matrix rank minimization with applications to
+system identification and realization", SIAM J. Matrix Anal. Appl. 34 (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..._checks import positive
+from ...model.problem import Problem
+from ..driver import Callback, Result, Stop, run
+from ..state import State
+from .dense import DenseProblem, checked_relaxation, threshold_singular_values
+
+
+def padmm2(
+    problem: Problem,
+    *,
+    beta: float | None = None,
+    relaxation: float = 1.618,
+    start: np.ndarray | None = None,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+    progress: bool = False,
+) -> Result:
+    """Solve (relax) by primal ADMM with a linearised data term, on dense matrices.
+
+    As `padmm`, with `1/2 ||y - y_k||^2` in the norm of `||A||^2 - A^* A` added to the step in y:
+    what is left to solve is diagonal for every A.
+
+    Parameters
+    ----------
+    problem : Problem
+    beta : float, optional
+        Price of a departure from `X = Q(y)`. Default 3 times mu over the top singular
+        value of the lifted data. From zero, larger ones are often faster; from afar, smaller
+        ones: `structrank reproduce ssr` shows how much.
+    relaxation : float
+        Length of the multiplier's step, below `(1 + sqrt(5)) / 2`.
+    start : array, optional
+        Signal to start from, by default zero.
+    stop : Stop, optional
+        Default the paper's rule.
+    callback : callable, optional
+        Called with the `State` of every iterate; a true return value stops.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, Stop
+    >>> from structrank.solvers import padmm2
+    >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
+    >>> result = padmm2(problem, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
+    >>> result.rank
+    1
+    """
+    dense = DenseProblem(problem)
+    beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
+    states = _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="padmm2")
+
+
+def _iterates(
+    dense: DenseProblem, y: np.ndarray, beta: float, relaxation: float
+) -> Iterator[State]:
+    curvature = dense.measure_norm
+    lifted = dense.lift(y)
+    Lambda = np.zeros_like(lifted)
+    while True:
+        X = threshold_singular_values(lifted + Lambda / beta, dense.mu / beta)
+        yield dense.state(y, X, Lambda)
+        target = X.to_dense()
+        gradient = dense.backward(dense.forward(y) - dense.problem.data)
+        right = curvature * y - gradient + dense.adjoint(beta * target - Lambda)
+        y = (right - beta * dense.offset_total) / (curvature + beta * dense.multiplicity)
+        lifted = dense.lift(y)
+        Lambda = Lambda + relaxation * beta * (lifted - target)
