@@ -256,7 +256,7 @@ def refit_modes(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Modes, Problem
-    >>> from structrank.refit import refit_modes
+    >>> from structrank.modal.refitting import refit_modes
     >>> problem = Problem(Hankel(40, window=20), np.cos(0.6 * np.arange(40)), mu=1.0)
     >>> fit = refit_modes(problem, Modes([0.1, -0.1], amplitudes=0.5))
     >>> (2 * np.pi * abs(fit.modes.frequencies[:, 0])).round(6)

@@ -111,7 +111,7 @@ def solve_at(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem
-    >>> from structrank.path import solve_at
+    >>> from structrank.selection.mu_path import solve_at
     >>> problem = Problem(Hankel(40, window=20), np.cos(0.6 * np.arange(40)), mu=1.0)
     >>> result = solve_at(problem, 0.5, None, lam=1.0, gap=1e-3, max_iter=20)
     >>> result.problem.mu, result.gap < 1e-3

@@ -29,7 +29,8 @@ def vec(structure: Structure, X: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank import Hankel, vec
+    >>> from structrank import Hankel
+    >>> from structrank.structures.sparse import vec
     >>> vec(Hankel(4, window=2), np.array([[1, 2, 3], [4, 5, 6]]))
     array([1, 4, 2, 5, 3, 6])
     """
@@ -54,7 +55,8 @@ def unvec(structure: Structure, x: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank import Hankel, unvec
+    >>> from structrank import Hankel
+    >>> from structrank.structures.sparse import unvec
     >>> unvec(Hankel(4, window=2), np.array([1, 4, 2, 5, 3, 6]))
     array([[1, 2, 3],
            [4, 5, 6]])

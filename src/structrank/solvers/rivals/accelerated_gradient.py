@@ -63,7 +63,7 @@ def apg_svt(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, Stop
-    >>> from structrank.solvers import apg_svt
+    >>> from structrank.solvers.rivals import apg_svt
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> result = apg_svt(problem, 1.0, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
     >>> result.rank

@@ -61,7 +61,7 @@ def dppa(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, Stop
-    >>> from structrank.solvers import dppa
+    >>> from structrank.solvers.rivals import dppa
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> result = dppa(problem, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
     >>> result.rank

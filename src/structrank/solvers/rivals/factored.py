@@ -61,7 +61,7 @@ def factored_admm(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, Stop
-    >>> from structrank.solvers import factored_admm
+    >>> from structrank.solvers.rivals import factored_admm
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> stop = Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4)
     >>> result = factored_admm(problem, rank=2, stop=stop)

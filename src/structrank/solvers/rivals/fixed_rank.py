@@ -64,7 +64,7 @@ def weighted_slra(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem
-    >>> from structrank.solvers import weighted_slra
+    >>> from structrank.solvers.rivals import weighted_slra
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=1.0)
     >>> result = weighted_slra(problem, rank=1)
     >>> bool(np.allclose(result.y, 0.5 ** np.arange(9.0), atol=1e-3))

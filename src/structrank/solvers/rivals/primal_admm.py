@@ -57,7 +57,7 @@ def padmm(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, Stop
-    >>> from structrank.solvers import padmm
+    >>> from structrank.solvers.rivals import padmm
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> result = padmm(problem, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
     >>> result.rank

@@ -58,7 +58,7 @@ def padmm2(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, Stop
-    >>> from structrank.solvers import padmm2
+    >>> from structrank.solvers.rivals import padmm2
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> result = padmm2(problem, stop=Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4))
     >>> result.rank

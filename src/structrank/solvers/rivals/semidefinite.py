@@ -48,7 +48,7 @@ def interior_point(
     --------
     >>> import numpy as np
     >>> from structrank import Hankel, Problem
-    >>> from structrank.solvers import interior_point
+    >>> from structrank.solvers.rivals import interior_point
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> result = interior_point(problem)
     >>> result.rank, result.gap < 1e-4
