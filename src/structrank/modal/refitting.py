@@ -20,7 +20,7 @@ from ..solvers.augmented import Augmented
 from ..solvers.driver import ConvergenceWarning, Result
 from ..solvers.local_search import local_search
 from ..structures import Structure, Toeplitz
-from ..views.summary import Report
+from ..views.summary import Summary
 from .fit import ModalFit
 from .model import ModalModel
 from .modes import Modes, exponentials, find_modes, has_modes
@@ -34,7 +34,7 @@ ENOUGH = 1e-7  # structure violation to end with, relatively
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Refit(Report):
+class Refit(Summary):
     """A signal of given rank, fitted without shrinkage; what `refit` returns.
 
     Attributes

@@ -16,7 +16,7 @@ from ..model.measure import Weighted
 from ..model.objective import mu_max, natural_lam
 from ..model.problem import Problem
 from ..solvers.driver import ConvergenceWarning, Result, uninterrupted
-from ..views.summary import Report
+from ..views.summary import Summary
 from .holdout import clearly_better, parts_of, squared_errors, without
 from .mu_path import solve_at
 from .ranks import choose_rank, noise_level, refitted, unshrunk_scale
@@ -34,7 +34,7 @@ PATIENCE = 3  # mu in a row that bring nothing better, before a path ends
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Selection(Report):
+class Selection(Summary):
     """The choice of mu and rank, and what follows from it; what `select_mu` returns.
 
     Attributes

@@ -17,7 +17,7 @@ from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..selection.mu import Selection, select_mu
 from ..structures import Hankel
-from ..views.summary import Report
+from ..views.summary import Summary
 from .estimates import of_rank
 from .recovery import channel_sizes, from_channels, hankel_problem, scaled
 
@@ -27,7 +27,7 @@ FEWEST = 8  # samples to forecast from
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast(Report):
+class Forecast(Summary):
     """What comes next, and how sure that is.
 
     Attributes

@@ -18,7 +18,7 @@ from ..selection.holdout import without
 from ..selection.mu import Selection
 from ..solvers.driver import ConvergenceWarning, Result
 from ..structures import Hankel
-from ..views.summary import Report
+from ..views.summary import Summary
 from .estimates import Estimates
 from .outliers import find_outliers
 from .windows import largest_window
@@ -30,7 +30,7 @@ FEWEST, SHORTEST = 4, 3  # samples of which anything can be said, in all and alo
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Report):
+class Recovery(Summary):
     """A recovered signal, and how it was found.
 
     Attributes

@@ -16,7 +16,7 @@ from .._array import Array
 from .._checks import positive
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
-from ..views.summary import Report
+from ..views.summary import Summary
 from .state import History, State
 
 
@@ -127,7 +127,7 @@ class Stop:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Report):
+class Result(Summary):
     """What a solver found.
 
     Attributes

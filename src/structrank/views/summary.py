@@ -1,4 +1,4 @@
-"""How results show themselves: rows of names and texts, in a terminal and in a notebook."""
+"""Summaries of results: rows of names and texts, for a terminal and for a notebook."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from html import escape
 
 
-class Report(ABC):
-    """What has rows to show."""
+class Summary(ABC):
+    """Base class of results: shows its rows in a terminal and as a table in a notebook."""
 
     @abstractmethod
     def _rows(self) -> list[tuple[str, str]]:
-        """Names and texts."""
+        """Return the name and the text of every row."""
 
     def __repr__(self) -> str:
         rows = "\n".join(f"  {name:<14}{text}" for name, text in self._rows())
