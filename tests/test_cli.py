@@ -563,7 +563,7 @@ class TestBadOutputs:
         ("options", "message"),
         [
             (["--out", "x.doc"], "x.doc has an unknown extension"),
-            (["--out", "nowhere/x.csv"], "nowhere is no folder"),
+            (["--out", "nowhere/x.csv"], "nowhere is not a folder"),
             (["--out", "old.csv"], "old.csv exists: use --force"),
             (["--errors", "old.csv"], "old.csv exists: use --force"),
             (["--plot", "x.doc"], "unknown extension: known are .png"),

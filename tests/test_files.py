@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from structrank.io import FileError, Table, check_writable, formats, read, write
+from structrank.io.atomic import new_folder, new_path
 from structrank.io.containers import check_regular
 from structrank.io.regular import irregular_cell
 
@@ -797,7 +798,7 @@ class TestWriting:
             assert len(read(path).values) == 3
 
     def test_what_cannot_be_written_to(self, tmp_path, suffix):
-        with pytest.raises(FileError, match="nowhere is no folder"):
+        with pytest.raises(FileError, match="nowhere is not a folder"):
             write(tmp_path / "nowhere" / f"data{suffix}", Table(np.arange(3.0)))
         folder = tmp_path / f"folder{suffix}"
         folder.mkdir()
@@ -878,3 +879,39 @@ class TestTable:
         table = read(text_file(tmp_path, WEATHER))
         write(tmp_path / "out.csv", replace(table, values=np.ones((3, 2))))
         assert (tmp_path / "out.csv").read_text().splitlines()[1] == "2024-05-01,1.0,1.0"
+
+
+class TestWriter:
+    """`new_path`, which every file and folder is written by."""
+
+    def test_writers_of_the_same_file_do_not_disturb_each_other(self, tmp_path):
+        path = tmp_path / "a.txt"
+        with new_path(path, lambda: None) as first, new_path(path, lambda: None) as second:
+            assert first != second
+            first.write_text("first")
+            second.write_text("second")
+        assert path.read_text() == "first"  # it ends last
+        assert os.listdir(tmp_path) == ["a.txt"]
+
+    @pytest.mark.parametrize("moment", [0, 1])
+    def test_a_folder_is_there_whenever_the_swap_is_interrupted(
+        self, tmp_path, monkeypatch, moment
+    ):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "old.txt").touch()
+        rename, count = Path.rename, []
+
+        def interrupted(path, target):
+            rename(path, target)
+            count.append(1)
+            if len(count) == moment + 1:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(Path, "rename", interrupted)
+        with (
+            pytest.raises(KeyboardInterrupt),
+            new_folder(tmp_path / "out", force=True) as folder,
+        ):
+            (folder / "new.txt").touch()
+        name = ["old.txt", "new.txt"][moment]
+        assert [path.name for path in tmp_path.rglob("*")] == ["out", name]

@@ -504,7 +504,7 @@ class TestFiles:
         ("name", "message"),
         [
             ("a.doc", "unknown extension: known are .png, .svg, .pdf"),
-            ("nowhere/a.png", "is no folder"),
+            ("nowhere/a.png", "is not a folder"),
             ("folder.png", "is a folder"),
         ],
     )

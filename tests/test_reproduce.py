@@ -18,9 +18,11 @@ from click.testing import CliRunner
 
 from structrank import History, Stop
 from structrank.cli import main
+from structrank.io import FileError
+from structrank.io.atomic import new_folder
 from structrank.reproduce.cases import COLUMNS, ROWS, Case
 from structrank.reproduce.comparison import FACTORS, METHODS, Curve, Method, comparison_rows, tune
-from structrank.reproduce.output import markdown, new_folder, write_about, write_table
+from structrank.reproduce.output import markdown, write_about, write_table
 from structrank.reproduce.scalability import scalability_problem
 from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
 from structrank.reproduce.ssr import found_order
@@ -244,7 +246,7 @@ class TestOutput:
     def test_a_file_in_the_way(self, tmp_path):
         (tmp_path / "out").write_text("a file")
         with (
-            pytest.raises(FileExistsError, match="is a file, but a folder"),
+            pytest.raises(FileError, match="is a file, but a folder"),
             new_folder(tmp_path / "out", force=True),
         ):
             pass
@@ -277,7 +279,7 @@ class TestOutput:
                 (tmp_path / "out").mkdir()
                 (tmp_path / "out" / "precious.txt").write_text("precious")
 
-        with pytest.raises(FileExistsError):
+        with pytest.raises(FileError):
             work()
         assert (tmp_path / "out" / "precious.txt").read_text() == "precious"
 

@@ -45,19 +45,16 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
       structrank reproduce ssr --out results
     """  # noqa: D301
     from .. import reproduce as experiments
-    from ..reproduce.output import check_new, new_folder
+    from ..io.atomic import check_new_folder, new_folder
     from ..views import require_matplotlib
 
     chosen = EXPERIMENTS if experiment == "all" else (experiment,)
-    try:
-        require_matplotlib()  # before any work
-        for name in chosen:
-            check_new(out / name, force=force)
-        for name in chosen:
-            run = getattr(experiments, f"reproduce_{name}")
-            with new_folder(out / name, force=force) as folder:
-                tables = run(folder, quick=quick, seed=seed, progress=common.shows_progress(quiet))
-            common.tell("\n".join(tables), quiet)
-            click.echo(f"{name}: written to {out / name}")
-    except FileExistsError as error:
-        raise click.ClickException(f"{error} (--out, --force)") from None
+    require_matplotlib()  # before any work
+    for name in chosen:
+        check_new_folder(out / name, force=force, parents=True)
+    for name in chosen:
+        run = getattr(experiments, f"reproduce_{name}")
+        with new_folder(out / name, force=force) as folder:
+            tables = run(folder, quick=quick, seed=seed, progress=common.shows_progress(quiet))
+        common.tell("\n".join(tables), quiet)
+        click.echo(f"{name}: written to {out / name}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import arrays
+from .atomic import check_new_file, check_new_folder, new_path
 from .table import Column, FileError, Table, column_numbers
 from .text import read_text, write_text
 
@@ -174,18 +173,17 @@ def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) ->
     tue,2.5
     """
     path = Path(path)
-    check_writable(path, force=force)
     suffix = _suffix(path)
-    try:
-        with _whole(path, force=force) as partial:
+    with new_path(path, lambda: check_writable(path, force=force)) as partial:
+        try:
             if suffix in TEXT:
                 write_text(partial, table, suffix)
             else:
                 BINARY[suffix].write(partial, table)
-    except FileError as error:
-        raise FileError(f"{path}: {error}") from error.__cause__
-    except Exception as error:  # writers fail in many ways
-        raise FileError(f"{path} cannot be written: {_one_line(error)}") from error
+        except FileError as error:
+            raise FileError(f"{path}: {error}") from error.__cause__
+        except Exception as error:  # writers fail in many ways
+            raise FileError(f"{path} cannot be written: {_one_line(error)}") from error
 
 
 def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -217,49 +215,10 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None
     suffix = _suffix(path)
     if suffix in BINARY:
         arrays.require(BINARY[suffix].package)
-    if not path.parent.is_dir():
-        raise FileError(f"{path} cannot be written: {path.parent} is no folder")
-    if not os.access(path.parent, os.W_OK):
-        raise FileError(f"{path} cannot be written: {path.parent} is protected")
-    if not path.exists():
-        return
-    if path.is_dir() and not (suffix == ".zarr" and _is_zarr(path)):
-        raise FileError(f"{path} is a folder: choose another name")
-    if path.is_file() and suffix == ".zarr":
-        raise FileError(f"{path} is a file, but Zarr needs a folder: choose another name")
-    if not force:
-        raise FileError(f"{path} exists: use --force (force=True) to replace it")
-
-
-@contextmanager
-def _whole(path: Path, *, force: bool) -> Iterator[Path]:
-    """A place beside `path` to write to, which takes its place once all has gone well."""
-    path = path.resolve()
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    try:
-        yield partial
-        check_writable(path, force=force)  # it may have come to be meanwhile
-        if path.is_dir():
-            replace_folder(partial, path)
-        else:
-            os.replace(partial, path)
-    finally:
-        if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        else:
-            partial.unlink(missing_ok=True)
-
-
-def replace_folder(new: Path, path: Path) -> None:
-    """Put a folder in the place of another one, which comes back if that fails."""
-    replaced = path.with_name(f".{path.name}.replaced-{os.getpid()}")
-    path.rename(replaced)
-    try:
-        new.rename(path)
-    except BaseException:
-        replaced.rename(path)
-        raise
-    shutil.rmtree(replaced, ignore_errors=True)
+    if suffix == ".zarr":
+        check_new_folder(path, force=force, is_ours=_is_zarr)
+    else:
+        check_new_file(path, (*TEXT, *BINARY), force=force)
 
 
 def _is_zarr(folder: Path) -> bool:

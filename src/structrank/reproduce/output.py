@@ -1,4 +1,4 @@
-"""Where an experiment's results go: a new folder, written whole or not at all."""
+"""Files that every experiment writes: its tables, and what is needed to repeat the run."""
 
 from __future__ import annotations
 
@@ -6,58 +6,12 @@ import csv
 import json
 import os
 import platform
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..io.formats import replace_folder
-
 Row = dict[str, Any]
-PACKAGES = ("structrank", "numpy", "scipy", "matplotlib")
-
-
-@contextmanager
-def new_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """A folder to fill, which takes the place of `path` once all has gone well.
-
-    Parameters
-    ----------
-    path : Path
-        Must not exist, unless `force` says that it may be replaced.
-    force : bool
-        Replace what is there.
-    """
-    path = path.resolve()
-    check_new(path, force=force)
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    made = [above for above in path.parents if not above.exists()]
-    partial.mkdir(parents=True)
-    try:
-        yield partial
-        check_new(path, force=force)  # it may have come to be meanwhile
-        if path.exists():
-            replace_folder(partial, path)
-        else:
-            partial.rename(path)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        for above in made:
-            with suppress(OSError):  # it holds something
-                above.rmdir()
-
-
-def check_new(path: Path, *, force: bool) -> None:
-    """An error unless the folder may be written."""
-    if path.exists() and not path.is_dir():
-        raise FileExistsError(f"{path} is a file, but a folder is expected")
-    if path.exists() and not force:
-        raise FileExistsError(f"{path} exists: choose another folder, or allow it to be replaced")
-    above = next(parent for parent in path.absolute().parents if parent.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise PermissionError(f"{above} is no folder that can be written to: choose another")
 
 
 def write_table(path: Path, rows: Sequence[Row]) -> str:
