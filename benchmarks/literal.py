@@ -27,7 +27,7 @@ class LiteralPoint:
     residual: np.ndarray  # A(C x) - b
     image: np.ndarray  # B x
     loss: float
-    violation: float
+    violation_squared: float
 
     @property
     def X(self) -> LowRank:
@@ -79,7 +79,7 @@ class Literal:
         )
 
     def smooth(self, point: LiteralPoint) -> float:
-        return point.loss + self.lam / 2 * point.violation
+        return point.loss + self.lam / 2 * point.violation_squared
 
     def psi(self, point: LiteralPoint) -> float:
         return self.smooth(point) + self.mu * point.half_norms
@@ -90,7 +90,7 @@ class Literal:
 
     def curvature(self, point: LiteralPoint) -> float:
         data = point.residual + self.target
-        return np.vdot(data, data) + self.lam * point.violation
+        return np.vdot(data, data) + self.lam * point.violation_squared
 
     def slope_at_zero(self, point: LiteralPoint) -> float:
         return -np.vdot(self.target, point.residual + self.target)
@@ -122,11 +122,11 @@ class LiteralLine:
         self.data1, self.image1 = objective._maps(p.U @ DV.T + DU @ p.V.T)
         self.data2, self.image2 = objective._maps(DU @ DV.T)
         self.loss = quartic.square(p.residual, self.data1, self.data2) / 2
-        self.violation = quartic.square(p.image, self.image1, self.image2)
+        self.violation_squared = quartic.square(p.image, self.image1, self.image2)
         self.gram_U = quartic.gram_line(p.U, DU, p.gram_U)
         self.gram_V = quartic.gram_line(p.V, DV, p.gram_V)
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
-        self.psi = self.loss + objective.lam / 2 * self.violation + objective.mu / 2 * norms
+        self.psi = self.loss + objective.lam / 2 * self.violation_squared + objective.mu / 2 * norms
 
     def decrease(self, t: float) -> float:
         return -quartic.value(np.concatenate([[0.0], self.psi[1:]]), t)
@@ -141,5 +141,5 @@ class LiteralLine:
             p.residual + t * self.data1 + t**2 * self.data2,
             p.image + t * self.image1 + t**2 * self.image2,
             quartic.value(self.loss, t),
-            max(quartic.value(self.violation, t), 0.0),
+            max(quartic.value(self.violation_squared, t), 0.0),
         )

@@ -67,7 +67,7 @@ def test_hankel_products_with_long_transforms(rng, dtype, window, threshold, mon
     for got, expected in (
         (S.matmul(y, V), Q @ V),
         (S.rmatmul(y, U), Q.conj().T @ U),
-        (S.adjoint(U, V), S._adjoint_dense(U @ V.conj().T)),
+        (S.adjoint(U, V), S.adjoint_dense(U @ V.conj().T)),
     ):
         assert got.dtype == expected.dtype
         assert np.max(np.abs(got - expected)) <= tolerance(dtype) * np.max(np.abs(expected))

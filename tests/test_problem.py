@@ -363,5 +363,5 @@ def test_affine_loss_is_that_of_the_signal(rng):
     objective = Penalized(Problem(AFFINE, b, 1.0), 1.0)
     point = objective.at(X)
     assert point.loss == pytest.approx(np.sum((y - b) ** 2) / 2)
-    assert point.violation == pytest.approx(0.0, abs=1e-12)
+    assert point.violation_squared == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(objective.signal(point), y)

@@ -25,7 +25,7 @@ def make_state(objective, gap=1.0, size=1.0):
         loss=0.0,
         violation=0.0,
         gap=gap,
-        sigma=1.0,
+        top_value=1.0,
     )
 
 
@@ -40,7 +40,7 @@ class TestCriteria:
         assert Stop() == Stop(max_iter=100, xtol=1e-3, rtol=1e-3, gap=None, max_time=None)
 
     def test_max_iter_counts_steps_and_warns(self):
-        with pytest.warns(ConvergenceWarning, match="Raise stop.max_iter"):
+        with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
             result = run(falling(), PROBLEM, stop=Stop(max_iter=7))
         assert result.status is Status.MAX_ITERATIONS
         assert result.iterations == 7
@@ -50,13 +50,13 @@ class TestCriteria:
         gaps = (10.0**-k for k in itertools.count(1))
         states = (make_state(1 / (1 - g), gap=g, size=1 / g) for g in gaps)  # the optimum is 1
         result = run(states, PROBLEM, stop=Stop(rtol=None, gap=1.5e-3))
-        assert result.status is Status.GAP
+        assert result.status is Status.SOLVED
         assert result.gap == pytest.approx(1e-3)
 
     def test_gap_is_that_of_the_best_iterate_and_the_best_bound(self):
         states = iter([make_state(2.0, gap=0.5), make_state(3.0, gap=0.4, size=2.0)])
         result = run(states, PROBLEM, stop=Stop(gap=0.11))
-        assert result.status is Status.GAP
+        assert result.status is Status.SOLVED
         assert result.objective == 2.0
         assert result.gap == pytest.approx(1 - 1.8 / 2.0)
 
@@ -106,7 +106,7 @@ class TestLazyStates:
         def figures():
             calls.append(1)
             time.sleep(0.05)
-            return Figures(objective=3.0, loss=1.0, violation=0.5, gap=0.25, sigma=2.0)
+            return Figures(objective=3.0, loss=1.0, violation=0.5, gap=0.25, top_value=2.0)
 
         state = LazyState(LowRank(np.ones((3, 1)), np.ones((3, 1))), np.zeros(5), figures)
         result = run(iter([state]), PROBLEM)
@@ -202,7 +202,7 @@ class TestViews:
     def test_history(self, result):
         h = result.history
         lengths = {
-            len(x) for x in (h.time, h.objective, h.loss, h.violation, h.rank, h.gap, h.sigma)
+            len(x) for x in (h.time, h.objective, h.loss, h.violation, h.rank, h.gap, h.top_value)
         }
         assert lengths == {len(h)}
         assert h.objective[-1] == pytest.approx(result.objective)
@@ -213,7 +213,7 @@ class TestViews:
         for status in Status:
             assert status.advice.endswith(".")
         assert {s for s in Status if s.converged} == {
-            Status.GAP,
+            Status.SOLVED,
             Status.SMALL_STEP,
             Status.SMALL_CHANGE,
             Status.FINISHED,

@@ -8,6 +8,12 @@ from typing import Any
 import numpy as np
 
 
+def instance_of(value: object, kind: type, name: str) -> None:
+    """Raise a TypeError unless `value` is an instance of `kind`."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {type(value).__name__}, but a {kind.__name__} is expected")
+
+
 def positive(value: Any, name: str) -> float:
     """`value` as a float, or an error unless it is finite and above zero."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)

@@ -54,11 +54,11 @@ class StructureOperator(LinearOperator):
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
         y = self._promoted(x).reshape(self.structure.signal_shape)
-        return self.structure._linear_to_dense(y).reshape(-1)
+        return self.structure.linear_to_dense(y).reshape(-1)
 
     def _rmatvec(self, x: np.ndarray) -> np.ndarray:
         X = self._promoted(x).reshape(self.structure.shape)
-        return self.structure._adjoint_dense(X).reshape(-1)
+        return self.structure.adjoint_dense(X).reshape(-1)
 
     def _promoted(self, x: np.ndarray) -> np.ndarray:
         return x.astype(np.result_type(x.dtype, self.dtype), copy=False)

@@ -6,6 +6,7 @@ and BLAS. Arrays of every other library go through their own array API namespace
 
 from .namespace import (
     Array,
+    NDArray,
     array_namespace,
     as_array,
     conj,
@@ -23,6 +24,7 @@ from .transforms import fft, fft_length, ifft, ifft_of_product
 
 __all__ = [
     "Array",
+    "NDArray",
     "add_rotated",
     "add_scaled",
     "array_namespace",

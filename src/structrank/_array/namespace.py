@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from array_api_compat import array_namespace as namespace_of
 from array_api_compat import (
     device,
@@ -18,6 +19,9 @@ from array_api_compat import numpy as numpy_namespace
 
 Array = Any
 """An array of any library that follows the Python array API standard."""
+
+NDArray = npt.NDArray[Any]
+"""A NumPy array of any data type."""
 
 
 def array_namespace(*arrays: Array) -> Any:

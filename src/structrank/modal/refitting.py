@@ -215,13 +215,13 @@ def _nothing(problem: Problem, sigma: float | None) -> Refit:
 
 def _misfit(problem: Problem, y: Array) -> float:
     """`||A(y) - b||^2`."""
-    residual = problem.data - problem.measure.forward(y)
+    residual = problem.residual(y)
     return inner(residual, residual)
 
 
 def _numbers(problem: Problem) -> int:
     """How many real numbers are measured."""
-    return problem.seen * (2 if is_complex(problem.b) else 1)
+    return problem.sample_count * (2 if is_complex(problem.b) else 1)
 
 
 def _noise(problem: Problem, misfit: float, freedom: int, sigma: float | None) -> float | None:
@@ -333,7 +333,7 @@ def _factored(problem: Problem, X: LowRank, rank: int, sigma: float | None) -> R
         X, y = point.X.copy(), objective.signal(point) + 0.0
         violation = _violation(structure, X, y)
         # The multiplier stands still once it is the residual.
-        off = problem.data - problem.measure.forward(y) - objective.gamma(point)
+        off = problem.residual(y) - objective.gamma(point)
         if max(violation, np.sqrt(inner(off, off)) / size) <= enough:
             break
         objective = objective.updated(point, 2 * objective.lam, 0.0)

@@ -7,19 +7,24 @@ import numpy as np
 from .._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
 from ..structures import Structure
 
-SMALL = 100_000  # matrices of up to so many entries are formed for their singular values
+MAX_DENSE_ENTRIES = 100_000  # a decomposition of a larger matrix takes longer than its bound
+
+
+def is_small(structure: Structure) -> bool:
+    """Whether forming the matrix and decomposing it is cheaper than bounding its values."""
+    return structure.shape[0] * structure.shape[1] <= MAX_DENSE_ENTRIES
 
 
 def penalized_gap(
-    *, smooth: float, nuclear_norm: float, slope: float, sigma: float, mu: float
+    *, smooth: float, nuclear_norm: float, slope: float, top_value: float, mu: float
 ) -> float:
     """Upper bound on `phi(X) - phi*` for the penalised problem (reform2).
 
     The larger of two lower bounds on the optimum is used. With `d` the right-hand side of the
     least-squares problem f and `rho` its residual, `s rho` is feasible for the dual
-    `max <d, nu> - 1/2 ||nu||^2` subject to `||K^* nu||_2 <= mu` for `0 <= s <= mu / sigma`. And
-    by convexity `phi* >= phi(X) - <grad f, X> - mu ||X||_* - max(0, sigma - mu) ||X*||_*`, where
-    `||X*||_* <= phi(X) / mu`.
+    `max <d, nu> - 1/2 ||nu||^2` subject to `||K^* nu||_2 <= mu` for `0 <= s <= mu / top_value`.
+    By convexity, `phi* >= phi(X) - <grad f, X> - mu ||X||_* - max(0, top_value - mu) ||X*||_*`,
+    where `||X*||_* <= phi(X) / mu`.
 
     Parameters
     ----------
@@ -29,7 +34,7 @@ def penalized_gap(
         `||X||_*`.
     slope : float
         `<grad f(X), X>`.
-    sigma : float
+    top_value : float
         Top singular value of `grad f(X)`, or an upper bound of it.
     mu : float
 
@@ -42,18 +47,18 @@ def penalized_gap(
     At the optimum of `1/2 (x - 3)^2 + |x|`, which is 2, the gap closes:
 
     >>> from structrank.model.certificate import penalized_gap
-    >>> penalized_gap(smooth=0.5, nuclear_norm=2.0, slope=-2.0, sigma=1.0, mu=1.0)
+    >>> penalized_gap(smooth=0.5, nuclear_norm=2.0, slope=-2.0, top_value=1.0, mu=1.0)
     0.0
     """
     phi = smooth + mu * nuclear_norm
-    by_convexity = phi - (slope + mu * nuclear_norm + phi / mu * max(0.0, sigma - mu))
+    by_convexity = phi - (slope + mu * nuclear_norm + phi / mu * max(0.0, top_value - mu))
     by_duality = dual_bound(
-        alignment=2 * smooth - slope, norm_squared=2 * smooth, sigma=sigma, mu=mu
+        alignment=2 * smooth - slope, norm_squared=2 * smooth, top_value=top_value, mu=mu
     )
     return max(phi - max(by_convexity, by_duality, 0.0), 0.0)
 
 
-def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float) -> float:
+def dual_bound(*, alignment: float, norm_squared: float, top_value: float, mu: float) -> float:
     """Lower bound on the optimum from a dual pair that has yet to be scaled into feasibility.
 
     The dual of the original problem (relax) is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>`
@@ -67,7 +72,7 @@ def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float
         `<b, gamma> + <Lambda, Q0>`.
     norm_squared : float
         `||gamma||^2`.
-    sigma : float
+    top_value : float
         `||Lambda||_2`, or an upper bound of it.
     mu : float
 
@@ -80,11 +85,11 @@ def dual_bound(*, alignment: float, norm_squared: float, sigma: float, mu: float
     The dual of `1/2 (x - 3)^2 + |x|` is `max 3 g - g^2 / 2` subject to `|g| <= 1`:
 
     >>> from structrank.model.certificate import dual_bound
-    >>> dual_bound(alignment=3 * 2.0, norm_squared=2.0**2, sigma=2.0, mu=1.0)
+    >>> dual_bound(alignment=3 * 2.0, norm_squared=2.0**2, top_value=2.0, mu=1.0)
     2.5
     """
     scale = max(alignment / norm_squared, 0.0) if norm_squared > 0 else 1.0
-    scale = min(scale, mu / sigma) if sigma > 0 else scale
+    scale = min(scale, mu / top_value) if top_value > 0 else scale
     return scale * alignment - scale**2 / 2 * norm_squared
 
 
@@ -115,7 +120,7 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     2.0
     """
     M, N = structure.shape
-    if M * N <= SMALL:
+    if is_small(structure):
         dense = to_numpy(structure.to_dense(y))
         if structure.symmetric and not is_complex(y):
             return float(np.sum(np.abs(np.linalg.eigvalsh(dense))))
@@ -127,6 +132,6 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     total = inner(y, like(structure.multiplicity.astype(float), y, real=True) * y)
     if structure.offset is not None:
         offset = like(structure.offset, y)
-        total += inner(offset, offset) + 2 * inner(structure._adjoint_dense(offset), y)
+        total += inner(offset, offset) + 2 * inner(structure.adjoint_dense(offset), y)
     rest = max(total - float(np.sum(inside**2)), 0.0) + 10 * epsilon(y) * total
     return float(np.sum(inside) + np.sqrt(min(M - W.shape[1], N) * rest))

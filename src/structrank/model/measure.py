@@ -11,6 +11,7 @@ from array_api_compat import is_array_api_obj
 
 from .._array import (
     Array,
+    NDArray,
     array_namespace,
     as_array,
     epsilon,
@@ -48,10 +49,34 @@ class Measure(ABC):
         """`A^*(data)`."""
 
     def data(self, b: Array) -> Array:
-        """The right-hand side that stands for the samples `b` the user gave."""
+        """The right-hand side in the space of `A(y)` for the samples `b` that the user gave."""
         return b
 
-    def bound(self, structure: Structure, b: Array) -> Measure:
+    def sample_weights(self, b: Array) -> Array | None:
+        """The weight of every sample in `b`, or None if `b` does not hold samples of the signal."""
+        return None
+
+    def predicted(self, y: Array) -> Array:
+        """The values that `b` would have without noise, in its shape and units."""
+        return self.forward(y)
+
+    def without(self, part: NDArray, b: Array) -> tuple[Measure, Array]:
+        """A measure and samples like these, but for a part of the samples that is removed."""
+        xp, shape = array_namespace(b), tuple(b.shape)
+        places = np.flatnonzero(~part)
+        back = np.full(part.size, len(places))  # one past the end: a zero
+        back[places] = np.arange(len(places))
+
+        def forward(y: Array) -> Array:
+            return _entries(self.forward(y), places)
+
+        def adjoint(data: Array) -> Array:
+            padded = xp.concat([data, xp.zeros_like(data[:1])])
+            return self.adjoint(xp.reshape(_entries(padded, back), shape))
+
+        return Operator(forward, adjoint), _entries(b, places)
+
+    def prepared(self, structure: Structure, b: Array) -> Measure:
         """The measure checked against, and fitted to, a structure and samples."""
         return self
 
@@ -95,7 +120,7 @@ class Weighted(Measure):
                 raise ValueError("weights must be finite and at least zero")
         self.seen = None if seen is None else _boolean(seen)
 
-    def bound(self, structure: Structure, b: Array) -> Weighted:
+    def prepared(self, structure: Structure, b: Array) -> Weighted:
         lifted = isinstance(self.weights, str)
         weights = np.sqrt(structure.multiplicity) if lifted else to_numpy(self.weights)
         _check_shape("weights", weights.shape, structure.signal_shape, structure)
@@ -110,6 +135,15 @@ class Weighted(Measure):
     def data(self, b: Array) -> Array:
         xp = array_namespace(b)
         return self.weights * xp.where(self.weights > 0, b, xp.zeros_like(b))
+
+    def sample_weights(self, b: Array) -> Array:
+        return self.weights
+
+    def predicted(self, y: Array) -> Array:
+        return y
+
+    def without(self, part: NDArray, b: Array) -> tuple[Measure, Array]:
+        return Weighted(self.weights, ~part), b
 
     def forward(self, y: Array) -> Array:
         return self.weights * y
@@ -145,13 +179,19 @@ class Mask(Weighted):
 class Everything(Measure):
     """The whole signal: `1/2 ||y - b||^2`."""
 
+    def sample_weights(self, b: Array) -> Array:
+        return like(np.ones(tuple(b.shape)), b, real=True)
+
+    def without(self, part: NDArray, b: Array) -> tuple[Measure, Array]:
+        return Weighted(~part * 1.0), b
+
     def forward(self, y: Array) -> Array:
         return y
 
     def adjoint(self, data: Array) -> Array:
         return data
 
-    def bound(self, structure: Structure, b: Array) -> Measure:
+    def prepared(self, structure: Structure, b: Array) -> Measure:
         _check_shape("b", b.shape, structure.signal_shape, structure)
         return self
 
@@ -181,15 +221,15 @@ class Operator(Measure):
     def __init__(
         self, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> None:
-        self._forward, self._adjoint = forward, adjoint
+        self._forward, self.adjoint_transformed = forward, adjoint
 
     def forward(self, y: Array) -> Array:
         return _copied(self._forward(y))
 
     def adjoint(self, data: Array) -> Array:
-        return _copied(self._adjoint(data))
+        return _copied(self.adjoint_transformed(data))
 
-    def bound(self, structure: Structure, b: Array) -> Operator:
+    def prepared(self, structure: Structure, b: Array) -> Operator:
         """The operator, after a check of its shapes and a dot test of its adjoint."""
         back = self.adjoint(b)
         _check_shape("the adjoint's result", back.shape, structure.signal_shape, structure)
@@ -247,6 +287,12 @@ def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Oper
         lambda y: applied(operator.matvec, y, b.shape),
         lambda data: applied(operator.rmatvec, data, structure.signal_shape),
     )
+
+
+def _entries(values: Array, places: NDArray) -> Array:
+    """Entries of the flattened values."""
+    xp = array_namespace(values)
+    return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
 
 
 def _copied(result: Any) -> Array:

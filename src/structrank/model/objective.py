@@ -40,7 +40,7 @@ class Point:
     products: tuple[np.ndarray, ...]  # what the penalty wants to keep
     signs: np.ndarray | None = None  # V = U diag(signs), where X and the structure are symmetric
     loss: float = 0.0  # 1/2 ||A y - b||^2
-    violation: float = 0.0  # ||B X||^2
+    violation_squared: float = 0.0  # ||B (X - Q0)||^2
 
     @property
     def X(self) -> LowRank:
@@ -102,9 +102,9 @@ class Penalized:
         if X.rank == 0:  # transforms need something to work on
             X = LowRank.ones(X.shape, X.U).scaled(0.0)
         signs = X.signs if self.penalty.symmetric else None
-        left = S._transform_left(X.U)
-        right = S._transform_right(X.V) if signs is None else S._transform_mirrored(left, signs)
-        total = S._adjoint((left, right))
+        left = S.transform_left(X.U)
+        right = S.transform_right(X.V) if signs is None else S.transform_mirrored(left, signs)
+        total = S.adjoint_transformed((left, right))
         y = total * self.inverse_multiplicity
         data = self.measure.forward(y) + 0.0  # memory of its own
         residual = data - self.target
@@ -112,12 +112,12 @@ class Penalized:
         products = self.penalty.products(X.U, X.V, signs)
         point = Point(X.U, X.V, left, right, total, y, data, residual, *grams, products, signs)
         point.loss = inner(residual, residual) / 2
-        point.violation = self.penalty.value(point)
+        point.violation_squared = self.penalty.value(point)
         return point
 
     def smooth(self, point: Point) -> float:
         """`f(X)`."""
-        return point.loss + self.lam / 2 * point.violation
+        return point.loss + self.lam / 2 * point.violation_squared
 
     def psi(self, point: Point) -> float:
         """`f(U V^H) + mu/2 (||U||^2 + ||V||^2)`."""
@@ -135,9 +135,9 @@ class Penalized:
         """`b - A(y)`. With `Lambda = -grad f(X)` it obeys `A^* gamma = Q^* Lambda`, as B Q = 0."""
         return -point.residual
 
-    def departure(self, point: Point) -> float:
-        """`||B (X - Q0)||^2`."""
-        return point.violation
+    def violation(self, point: Point) -> float:
+        """Structure violation `||B (X - Q0)||_F`."""
+        return float(np.sqrt(point.violation_squared))
 
     def magnitude(self, point: Point) -> float:
         """Norm of what cancels in the gradient, which says how large its rounding errors are."""
@@ -157,7 +157,7 @@ class Penalized:
         """`grad f(X)`, structured plus low rank, as an operator."""
         return Gradient(
             self.structure,
-            self.structure._transform_signal(self._gradient_signal(point)),
+            self.structure.transform_signal(self._gradient_signal(point)),
             self.lam,
             self.penalty.remainder(point),
         )
@@ -168,10 +168,10 @@ class Penalized:
         Where the point has signs the second is the first times them, and left out.
         """
         S = self.structure
-        signal = S._transform_signal(self._gradient_signal(point))
-        structured: Factors = (S._matmul(signal, point.right),)
+        signal = S.transform_signal(self._gradient_signal(point))
+        structured: Factors = (S.matmul_transformed(signal, point.right),)
         if point.signs is None:
-            structured += (S._rmatmul(signal, point.left),)
+            structured += (S.rmatmul_transformed(signal, point.left),)
         return self.penalty.add_factor_products(structured, point, self.lam, self.mu)
 
     def factor_curvature(self, point: Point) -> tuple[np.ndarray, ...]:
@@ -208,13 +208,13 @@ class Gradient:
     def matmul(self, Z: Array) -> Array:
         """`grad f(X) @ Z` for Z of shape (N, r)."""
         S = self.structure
-        structured = S._matmul(self.transformed_signal, S._transform_right(Z))
+        structured = S.matmul_transformed(self.transformed_signal, S.transform_right(Z))
         return structured + self.lam * self.remainder.matmul(Z)
 
     def rmatmul(self, Z: Array) -> Array:
         """`grad f(X)^H @ Z` for Z of shape (M, r)."""
         S = self.structure
-        structured = S._rmatmul(self.transformed_signal, S._transform_left(Z))
+        structured = S.rmatmul_transformed(self.transformed_signal, S.transform_left(Z))
         return structured + self.lam * self.remainder.rmatmul(Z)
 
     def top(self, count: int, start: Array, **options: float) -> SingularPairs:
@@ -240,26 +240,26 @@ class Line:
         self.signs = point.signs if DV is None else None
         S, scale = objective.structure, objective.inverse_multiplicity
         forward = objective.measure.forward
-        self.left = S._transform_left(DU)
+        self.left = S.transform_left(DU)
         self.gram_U = quartic.gram_line(point.U, DU, point.gram_U)
         if self.signs is None:
-            self.DV, self.right = DV, S._transform_right(DV)
-            self.total1 = S._adjoint((point.left, self.right), (self.left, point.right))
+            self.DV, self.right = DV, S.transform_right(DV)
+            self.total1 = S.adjoint_transformed((point.left, self.right), (self.left, point.right))
             self.gram_V = quartic.gram_line(point.V, DV, point.gram_V)
         else:
             signs = self.signs
             self.DV = DU * like(signs, DU)
-            self.right = S._transform_mirrored(self.left, signs)
-            self.total1 = 2 * S._adjoint((point.left, self.right))
+            self.right = S.transform_mirrored(self.left, signs)
+            self.total1 = 2 * S.adjoint_transformed((point.left, self.right))
             self.gram_V = quartic.mirrored(self.gram_U, signs)
-        self.total2 = S._adjoint((self.left, self.right))
+        self.total2 = S.adjoint_transformed((self.left, self.right))
         self.y1, self.y2 = self.total1 * scale, self.total2 * scale
         self.data1, self.data2 = forward(self.y1), forward(self.y2)
         self.products = objective.penalty.products(DU, self.DV, self.signs)
         self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
-        self.violation = objective.penalty.along(self)
+        self.violation_squared = objective.penalty.along(self)
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
-        self.psi = self.loss + objective.lam / 2 * self.violation + objective.mu / 2 * norms
+        self.psi = self.loss + objective.lam / 2 * self.violation_squared + objective.mu / 2 * norms
 
     def decrease(self, t: float) -> float:
         """By how much a step of `t` lowers psi."""
@@ -284,7 +284,7 @@ class Line:
             tuple(a + t * b for a, b in zip(p.products, self.products, strict=True)),
             self.signs,
             quartic.value(self.loss, t),
-            max(quartic.value(self.violation, t), 0.0),
+            max(quartic.value(self.violation_squared, t), 0.0),
         )
 
 

@@ -88,7 +88,7 @@ class ProjectionPenalty(Penalty):
         if structure.offset is not None:
             # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
             offset = like(structure.offset, reference)
-            self.offset = offset - structure._linear_to_dense(structure.average_dense(offset))
+            self.offset = offset - structure.linear_to_dense(structure.average_dense(offset))
             self.constant = inner(self.offset, self.offset)
 
     def quadratic(self, point: Point) -> float:

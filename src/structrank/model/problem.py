@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, array_namespace, as_array, inner, is_complex, is_floating, to_numpy
+from .._array import (
+    Array,
+    NDArray,
+    array_namespace,
+    as_array,
+    inner,
+    is_complex,
+    is_floating,
+    to_numpy,
+)
 from .._checks import positive
 from ..structures import Structure
 from .lowrank import LowRank
-from .measure import Everything, Weighted, as_measure
+from .measure import Everything, as_measure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +74,7 @@ class Problem:
             )
         b = array_namespace(b).asarray(b, copy=True)  # later changes are not ours
         check_multiplicity(self.structure)
-        measure = as_measure(self.measure, self.structure, b).bound(self.structure, b)
+        measure = as_measure(self.measure, self.structure, b).prepared(self.structure, b)
         object.__setattr__(self, "mu", positive(self.mu, "mu"))
         object.__setattr__(self, "b", b)
         object.__setattr__(self, "measure", measure)
@@ -92,18 +101,46 @@ class Problem:
         return self.measure.adjoint(self.data)
 
     @cached_property
-    def seen(self) -> int:
-        """How many samples there are, or measurements by an operator."""
-        if isinstance(self.measure, Weighted):
-            return int(np.count_nonzero(to_numpy(self.measure.weights)))
-        return int(np.prod(self.b.shape))
+    def sample_weights(self) -> Array | None:
+        """The weight of every sample; None for an operator, which does not sample the signal."""
+        return self.measure.sample_weights(self.backprojection)
+
+    @cached_property
+    def seen(self) -> NDArray:
+        """Which entries of `b` count: those with a weight above zero, all for an operator."""
+        if self.sample_weights is None:
+            return np.ones(tuple(self.b.shape), dtype=bool)
+        return np.asarray(to_numpy(self.sample_weights) > 0)
+
+    @property
+    def sample_count(self) -> int:
+        """Number of samples, or of measurements by an operator."""
+        return int(np.count_nonzero(self.seen))
+
+    def residual(self, y: Array) -> Array:
+        """The part of the data that a signal does not explain, `b - A(y)`."""
+        return self.data - self.measure.forward(y)
+
+    def predicted(self, y: Array) -> Array:
+        """The values that `b` would have for a signal, without noise: `y` itself for samples."""
+        return self.measure.predicted(y)
+
+    def without(self, part: NDArray) -> Problem:
+        """The problem with a part of the samples, an array of bool, removed."""
+        measure, b = self.measure.without(part, self.b)
+        return replace(self, b=b, measure=measure)
+
+    def misfit(self, y: Array) -> float:
+        """`1/2 ||A(y) - b||^2`."""
+        residual = self.residual(y)
+        return inner(residual, residual) / 2
 
     def __repr__(self) -> str:
         total = int(np.prod(self.structure.signal_shape))
-        if isinstance(self.measure, Weighted | Everything):
-            what = f"{self.seen} of {total} samples seen"
+        if self.sample_weights is None:
+            what = f"{self.sample_count} measurements by an operator"
         else:
-            what = f"{self.seen} measurements by an operator"
+            what = f"{self.sample_count} of {total} samples seen"
         return f"Problem({self.structure!r}, {what}, mu={self.mu:g})"
 
 

@@ -11,8 +11,6 @@ from .._array import Array, gram, inner
 
 GramLine = tuple[np.ndarray, np.ndarray, np.ndarray]
 Triple = tuple[Array, Array, Array]
-SMALL, NEGLIGIBLE = 1e-12, 1e-200  # a leading coefficient of the slope, over the largest
-FAR = 1e75  # powers of what is beyond may overflow
 
 
 def square(x0: Array, x1: Array, x2: Array) -> np.ndarray:
@@ -73,17 +71,20 @@ def minimizer(coefficients: np.ndarray) -> float:
     >>> [round(minimizer(np.array([0, -1, 0.5, 0, lead])), 6) for lead in (2.0, 1e-320)]
     [0.417561, 1.0]
     """
+    rounding, zero, far = 1e-12, 1e-200, 1e75  # of coefficients over the largest; fourth powers
     slope = coefficients[1:] * np.arange(1, 5)
     scale = np.max(np.abs(slope))
     if not np.isfinite(scale) or scale == 0:
         return 0.0
-    counts = np.flatnonzero(np.abs(slope) > NEGLIGIBLE * scale)
+    counts = np.flatnonzero(np.abs(slope) > zero * scale)
     slope = slope[counts[0] : counts[-1] + 1] / scale
     roots = np.polynomial.polynomial.polyroots(slope)
-    if abs(slope[-1]) < SMALL:  # some are far, and drown the others: these by their reciprocals
+    if (
+        abs(slope[-1]) < rounding
+    ):  # far roots drown the others, which are found by their reciprocals
         reciprocals = np.polynomial.polynomial.polyroots(slope[::-1])
-        near = 1 / reciprocals[np.abs(reciprocals) > 1 / FAR]
-        roots = np.concatenate([roots[np.abs(roots) < FAR], near])
+        near = 1 / reciprocals[np.abs(reciprocals) > 1 / far]
+        roots = np.concatenate([roots[np.abs(roots) < far], near])
     real = roots.real[np.abs(roots.imag) <= 1e-6 * np.maximum(1.0, np.abs(roots.real))]
     # Compare changes, not values: near the minimum the constant would drown them.
     change = np.array([0.0, *(coefficients[1:] / scale)])

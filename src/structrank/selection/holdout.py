@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, array_namespace, like, to_numpy
-from ..model.measure import Everything, Operator, Weighted
+from .._array import Array, to_numpy
 from ..model.problem import Problem
 
 ONE_IN, ONE_IN_FEW, FEW = 10, 5, 200  # one in ten is left out, one in five of fewer than 200
@@ -17,9 +15,7 @@ TRIES = 10  # places to which the gaps are moved
 
 def parts_of(problem: Problem, folds: int, rng: int | np.random.Generator) -> list[np.ndarray]:
     """The samples in parts of about equal size, each as an array of bool."""
-    seen = np.ones(problem.b.shape, dtype=bool)
-    if isinstance(problem.measure, Weighted):
-        seen = to_numpy(problem.measure.weights) > 0
+    seen = problem.seen
     places = np.flatnonzero(seen)
     if not 2 <= folds <= len(places):
         raise ValueError(
@@ -30,38 +26,9 @@ def parts_of(problem: Problem, folds: int, rng: int | np.random.Generator) -> li
     return [labels.reshape(seen.shape) == k for k in range(folds)]
 
 
-def without(problem: Problem, part: np.ndarray) -> Problem:
-    """The problem with some samples left out."""
-    measure = problem.measure
-    if isinstance(measure, Everything):
-        return replace(problem, measure=Weighted(~part * 1.0))
-    if isinstance(measure, Weighted):
-        return replace(problem, measure=Weighted(measure.weights, ~part))
-    xp, shape = array_namespace(problem.b), tuple(problem.b.shape)
-    places = np.flatnonzero(~part)
-    back = np.full(part.size, len(places))  # one past the end: a zero
-    back[places] = np.arange(len(places))
-
-    def forward(y: Array) -> Array:
-        return _taken(measure.forward(y), places)
-
-    def adjoint(data: Array) -> Array:
-        padded = xp.concat([data, xp.zeros_like(data[:1])])
-        return measure.adjoint(xp.reshape(_taken(padded, back), shape))
-
-    return replace(problem, b=_taken(problem.b, places), measure=Operator(forward, adjoint))
-
-
-def _taken(values: Array, places: np.ndarray) -> Array:
-    """Entries of the flattened values."""
-    xp = array_namespace(values)
-    return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
-
-
 def squared_errors(problem: Problem, part: np.ndarray, y: Array) -> np.ndarray:
     """Squares of the errors in a part of the samples."""
-    values = problem.measure.forward(y) if isinstance(problem.measure, Operator) else y
-    return np.abs(to_numpy(values - problem.b)[part]) ** 2
+    return np.abs(to_numpy(problem.predicted(y) - problem.b)[part]) ** 2
 
 
 def clearly_better(errors: np.ndarray, than: np.ndarray) -> bool:
@@ -78,7 +45,7 @@ def left_out(problem: Problem, rng: np.random.Generator, count: int) -> list[np.
     random ones, in parts that do not overlap. Edges that are seen all along are never left out: to
     predict them is harder than what the data ask for.
     """
-    seen = to_numpy(problem.measure.weights) > 0
+    seen = problem.seen
     structure: Any = problem.structure
     axes = tuple(range(len(structure.lengths)))
     inside = seen & ~_whole_edges(seen, axes)

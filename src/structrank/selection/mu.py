@@ -17,7 +17,7 @@ from ..model.objective import mu_max, natural_lam
 from ..model.problem import Problem
 from ..solvers.driver import ConvergenceWarning, Result, uninterrupted
 from ..views.summary import Summary
-from .holdout import clearly_better, parts_of, squared_errors, without
+from .holdout import clearly_better, parts_of, squared_errors
 from .mu_path import solve_at
 from .ranks import choose_rank, noise_level, refitted, unshrunk_scale
 
@@ -296,7 +296,7 @@ class _Search:
     def by_holdout(self, folds: int, rng: int | np.random.Generator) -> Selection:
         """The least error on samples left out, along a path."""
         parts = parts_of(self.problem, folds, rng)
-        training = [without(self.problem, part) for part in parts]
+        training = [self.problem.without(part) for part in parts]
         starts: list[Result | None] = [None] * folds
         best_mu, best, since, rank_then = 0.0, np.zeros(0), 0, 0
         for mu in self._mus():

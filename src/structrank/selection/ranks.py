@@ -52,7 +52,7 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     values = result.X.singular_values() / result.problem.mu
     found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
     if has_modes(result.problem.structure):
-        most = min(most, max(FEW, result.problem.seen // 4))
+        most = min(most, max(FEW, result.problem.sample_count // 4))
         found = min(found, most)
     scale = unshrunk_scale(result)
     best: Refit | None = None

@@ -15,7 +15,7 @@ from ..modal.modes import NoModes
 from ..modal.refitting import Refit, refit
 from ..model.objective import mu_max, natural_lam
 from ..model.problem import Problem
-from ..selection.holdout import clearly_better, left_out, without
+from ..selection.holdout import clearly_better, left_out
 from ..selection.mu import Selection, choose_rank, noise_mu, select_mu
 from ..selection.mu_path import solve_at
 from ..solvers.driver import ConvergenceWarning, Result, uninterrupted
@@ -70,7 +70,7 @@ class Estimates:
         self.average: tuple[int, Array] = (0, problem.backprojection)
         self.prediction_error: np.ndarray | float = np.inf
         # A rank that explains nothing.
-        self.too_high = min(problem.seen // 4, 3 * min(problem.structure.shape) // 4)
+        self.too_high = min(problem.sample_count // 4, 3 * min(problem.structure.shape) // 4)
 
     def solve_and_refit(self, mu: float | None, *, progress: bool) -> None:
         """The solution and its refit, for a mu that is given or chosen."""
@@ -180,7 +180,7 @@ class Estimates:
         several = int(np.prod(self.problem.b.shape)) <= SHORT
         rng = np.random.default_rng(self.rng)
         parts = left_out(self.problem, rng, PARTS if several else 1)
-        return parts, [without(self.problem, part) for part in parts]
+        return parts, [self.problem.without(part) for part in parts]
 
     def _residual(self, parts: list[np.ndarray], found: Sequence[Result | Refit]) -> np.ndarray:
         """What is predicted for the samples left out, less what they are."""

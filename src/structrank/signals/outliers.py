@@ -12,7 +12,6 @@ from .._array import to_numpy
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
-from ..selection.holdout import without
 from ..selection.mu import noise_mu
 from ..solvers import RobustResult, solve_robust
 from ..solvers.driver import ConvergenceWarning, uninterrupted
@@ -71,7 +70,7 @@ def find_outliers(problem: Problem, *, rng: int | np.random.Generator = 0) -> np
     outliers = np.zeros(seen.shape, dtype=bool)
     for _ in range(PASSES):
         at = seen & ~outliers
-        level = _best_level(without(problem, outliers), unit, at)
+        level = _best_level(problem.without(outliers), unit, at)
         if level is None:
             break
         outliers[at] = level.far

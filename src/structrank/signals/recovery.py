@@ -14,7 +14,6 @@ from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..model.measure import Weighted
 from ..model.problem import Problem
-from ..selection.holdout import without
 from ..selection.mu import Selection
 from ..solvers.driver import ConvergenceWarning, Result
 from ..structures import Hankel
@@ -191,7 +190,7 @@ def recover(
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     if robust:
         outliers = find_outliers(problem, rng=rng)
-        problem = without(problem, outliers)
+        problem = problem.without(outliers)
     found = Estimates(problem, rank=rank, sigma=sigma, undamped=undamped, rng=rng)
     large = window is None and is_large(_lengths(given.values.shape, axis))
     if kind == "auto" and large and rank is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._array import Array, add_rotated, add_scaled, array_namespace, gram, inner, like
 from ..model.lowrank import LowRank
-from ..model.measure import Everything, Weighted
+from ..model.measure import Weighted
 from ..model.objective import Line, Penalized, Point
 from ..model.penalties import Factors, ProjectionPenalty, Remainder, Shifted
 from ..model.problem import Problem
@@ -132,7 +132,7 @@ class Augmented(Penalized):
         super().__init__(problem, lam, penalty)
         self.T, self.multiplier, self.weight = T, gamma, weight
         self.plain = ProjectionPenalty(problem.structure, reference)
-        weights = sample_weights(problem)
+        weights = problem.sample_weights
         self.damping: Array | float = 1.0
         if weights is not None:
             ratio = weights**2 * self.inverse_multiplicity / self.lam
@@ -144,9 +144,9 @@ class Augmented(Penalized):
         """`b - A(y)` for the best y."""
         return -self.damping * point.residual
 
-    def departure(self, point: Point) -> float:
-        """`||B (X - Q0)||^2`."""
-        return self.plain.value(point)
+    def violation(self, point: Point) -> float:
+        """Structure violation `||B (X - Q0)||_F`."""
+        return float(np.sqrt(max(self.plain.value(point), 0.0)))
 
     def magnitude(self, point: Point) -> float:
         """Norm of what cancels in the gradient, which says how large its rounding errors are."""
@@ -167,10 +167,3 @@ class Augmented(Penalized):
         T = T.balanced(tolerance / max(tolerance, np.sqrt(max(T.norm_squared(), 0.0))))
         gamma = self.multiplier + relaxation * (self.gamma(point) - self.multiplier)
         return T, gamma, self.weight + relaxation * self.lam
-
-
-def sample_weights(problem: Problem) -> Array | None:
-    """The weights of the samples, where the measure has no other part."""
-    if isinstance(problem.measure, Everything):
-        return like(np.ones(problem.structure.signal_shape), problem.backprojection, real=True)
-    return problem.measure.weights if isinstance(problem.measure, Weighted) else None

@@ -6,12 +6,13 @@ Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 
 from .._array import Array, array_namespace, epsilon, inner
-from .._checks import positive_int
+from .._checks import instance_of, positive_int
 from ..model.certificate import penalized_gap
 from ..model.linalg import SingularPairs, random_vector
 from ..model.lowrank import LowRank
@@ -77,8 +78,16 @@ def gcg(
     >>> result.status.converged
     True
     """
-    objective = _objective(problem, lam, penalty)
-    states = algorithm_1(objective, start, step=step, pairs=pairs, stop=stop)
+    states = gcgls_states(
+        problem,
+        lam,
+        penalty=penalty,
+        step=step,
+        pairs=pairs,
+        search_steps=0,
+        start=start,
+        stop=stop,
+    )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
 
@@ -142,72 +151,105 @@ def gcgls(
     >>> gcgls(problem, lam=1.0).rank
     1
     """
-    objective = _objective(problem, lam, penalty)
-    states = algorithm_1(
-        objective,
-        start,
+    search_steps = positive_int(search_steps, "search_steps")
+    states = gcgls_states(
+        problem,
+        lam,
+        penalty=penalty,
         step=step,
         pairs=pairs,
         search_steps=search_steps,
         search_tolerance=search_tolerance,
+        start=start,
         stop=stop,
     )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
 
 
-def _objective(problem: Problem, lam: float, penalty: str) -> Penalized:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
-    return Penalized(problem, lam, penalty)
+@dataclass(frozen=True)
+class Accuracy:
+    """How accurate the parts of an iteration are: accurate enough to gain a digit on the gap.
+
+    The values were chosen on the problems of `benchmarks.paper_sizes` and `benchmarks.floor`;
+    results do not depend on them, only the time does.
+    """
+
+    digit: float = 0.1  # the next gap aimed at, as a share of the last
+    coarsest: float = 0.1  # the largest gap aimed at
+    finest: float = 1e-3  # the smallest gap aimed at, if none is asked for
+    share: float = 1 / 3  # the smallest gap aimed at, over the gap that is asked for
+    coarsest_pair: float = 1e-2  # largest relative residual of the top singular pair
+    search: float = 0.1  # decrease of psi per search step over gap^2: psi is of second order
+    pruned: float = 1e-7  # singular values below this share of the largest; phi sees the square
+    recycled: int = 4  # singular pairs kept for the next Lanczos start, at least
+    guess: float = 10.0  # weight of these pairs beside random noise in that start
+
+    def aim(self, gap: float, stop: Stop | None) -> float:
+        """The gap to aim at next, from the gap that was reached."""
+        wanted = None if stop is None else stop.gap
+        finest = self.finest if wanted is None else self.share * wanted
+        return max(min(self.digit * gap, self.coarsest), finest)
 
 
-def algorithm_1(
-    objective: Penalized,
-    start: LowRank | None,
+def gcgls_states(
+    problem: Problem,
+    lam: float,
     *,
-    step: str,
-    pairs: int,
-    search_steps: int = 0,
+    penalty: str = "projection",
+    step: str = "joint",
+    pairs: int = 8,
+    search_steps: int = 100,
     search_tolerance: float | None = None,
+    start: LowRank | None = None,
     stop: Stop | None = None,
+    accuracy: Accuracy = Accuracy(),
 ) -> Iterator[State]:
-    """The iterates of Algorithm 1, as the paper prints it, the start first."""
+    """The iterates of `gcgls`, the start first; without search steps those of `gcg`.
+
+    Arguments are those of `gcgls`, and checked before the first iterate is asked for.
+    """
+    instance_of(problem, Problem, "problem")
+    objective = Penalized(problem, lam, penalty)
     if step not in ("joint", "paper"):
         raise ValueError(f"step is {step!r}, but 'joint' or 'paper' is expected")
     pairs = positive_int(pairs, "pairs")
-    if search_steps != 0:
-        search_steps = positive_int(search_steps, "search_steps")
     if search_tolerance is not None and not (search_tolerance >= 0):
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")
-    return _iterates(objective, start, step, pairs, search_steps, search_tolerance, stop)
+    X = checked_start(start, problem)
+    return _algorithm_1(objective, X, step, pairs, search_steps, search_tolerance, stop, accuracy)
 
 
-def _iterates(
+def _algorithm_1(
     objective: Penalized,
-    start: LowRank | None,
+    X: LowRank,
     step: str,
     pairs: int,
     search_steps: int,
     search_tolerance: float | None,
     stop: Stop | None,
+    accuracy: Accuracy,
 ) -> Iterator[State]:
+    """Algorithm 1, as the paper prints it."""
     reference = objective.problem.backprojection
-    prune = max(1e-7, 10 * epsilon(reference))  # what is dropped enters phi squared
-    X = checked_start(start, objective.problem).balanced(prune)  # line 1
-    accuracy, top = _Accuracy(stop), None
+    pruned = max(accuracy.pruned, 10 * epsilon(reference))
+    X = X.balanced(pruned)  # line 1
+    top, aim = None, accuracy.coarsest
     for k in count(1):  # line 2
         point = objective.at(X)
-        guess = _lanczos_start(top, random_vector(X.shape[1], reference, seed=k))
+        noise = random_vector(X.shape[1], reference, seed=k)
         top = objective.gradient(point).top(  # line 3
-            max(pairs, _RECYCLED), guess, tolerance=accuracy.singular_value
+            max(pairs, accuracy.recycled),
+            _lanczos_start(top, noise, accuracy.guess),
+            tolerance=min(aim, accuracy.coarsest_pair),
         )
         state = _state(objective, X, point, top)
         if stop is not None and stop.gap is not None and state.gap <= stop.gap:
-            # Lanczos may have settled on a lower pair: look once more, from noise alone.
+            # Lanczos may have settled on a lower pair: try once more, from noise alone.
             cold = random_vector(X.shape[1], reference, seed=-k % 2**32)
-            again = objective.gradient(point).top(1, cold, tolerance=accuracy.finest / 3)
+            finest = accuracy.aim(0.0, stop)
+            again = objective.gradient(point).top(1, cold, tolerance=accuracy.share * finest)
             state = _state(objective, X, point, max(top, again, key=lambda t: t.upper))
-        accuracy.saw(state.gap)
+        aim = accuracy.aim(state.gap, stop)
         yield state
 
         eta = 2 / (k + 1)  # line 4
@@ -217,9 +259,9 @@ def _iterates(
 
         X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
         if search_steps and X.rank:  # line 6
-            tolerance = accuracy.search if search_tolerance is None else search_tolerance
+            tolerance = accuracy.search * aim**2 if search_tolerance is None else search_tolerance
             X = local_search(objective, X, max_steps=search_steps, tolerance=tolerance).X
-        X = X.balanced(prune)
+        X = X.balanced(pruned)
 
 
 def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -> State:
@@ -230,7 +272,7 @@ def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -
         smooth=smooth,
         nuclear_norm=nuclear_norm,
         slope=objective.slope_at_zero(point) + objective.curvature(point),
-        sigma=top.upper,
+        top_value=top.upper,
         mu=objective.mu,
     )
     return State(
@@ -238,41 +280,16 @@ def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -
         y=objective.signal(point),
         objective=phi,
         loss=point.loss,
-        violation=float(np.sqrt(point.violation)),
+        violation=objective.violation(point),
         gap=gap / phi if phi > 0 else 0.0,
-        sigma=float(top.values[0]),
+        top_value=float(top.values[0]),
     )
 
 
-_RECYCLED = 4  # singular pairs kept for the next start, at least
-
-
-def _lanczos_start(top: SingularPairs | None, noise: Array) -> Array:
+def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:
     """Mostly the last singular vectors, with enough noise to find what is new."""
     noise = noise / float(np.sqrt(inner(noise, noise)))
     if top is None:
         return noise
     guess = array_namespace(noise).sum(top.V, axis=1)
-    return noise + (10 / max(float(np.sqrt(inner(guess, guess))), 1e-30)) * guess
-
-
-class _Accuracy:
-    """How accurate the parts of an iteration have to be: to gain a digit on the gap."""
-
-    def __init__(self, stop: Stop | None) -> None:
-        self.finest = 1e-3 if stop is None or stop.gap is None else stop.gap / 3
-        self.aim = 0.1
-
-    def saw(self, gap: float) -> None:
-        """Take note of the gap reached."""
-        self.aim = max(min(gap / 10, 0.1), self.finest)
-
-    @property
-    def singular_value(self) -> float:
-        """Relative residual of the top singular pair."""
-        return min(self.aim, 1e-2)
-
-    @property
-    def search(self) -> float:
-        """Share of psi that a step has to gain: the gap is of first order, psi of second."""
-        return self.aim**2 / 10
+    return noise + (weight / max(float(np.sqrt(inner(guess, guess))), 1e-30)) * guess

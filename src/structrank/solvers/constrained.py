@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._array import Array, array_namespace, as_array, inner, like, to_numpy
-from .._checks import positive
+from .._checks import instance_of, positive
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.objective import Penalized, Point, mu_max
 from ..model.problem import Problem, checked_start
-from .augmented import sample_weights
-from .driver import Callback, ConvergenceWarning, Result, Stop, run
-from .exact import solve
+from .driver import (
+    Callback,
+    ConvergenceWarning,
+    Result,
+    Status,
+    Stop,
+    iterate,
+    run,
+    warn_if_limited,
+)
+from .exact import solve_states
 from .multipliers import Lagrangian, first_lam, method_of_multipliers
 from .state import State
 
-LEAST = 1e-6  # share of mu_max below which no solution is looked for
-SOLVES = 50  # values of mu tried, at most
+
+@dataclass(frozen=True)
+class MuSearch:
+    """Limits of the search for the mu whose solution has a given distance from the samples."""
+
+    solves: int = 50  # values of mu tried, at most; a few are the rule
+    least: float = 1e-6  # mu over mu_max below which, and over it above which, none is sought
 
 
 def solve_within(
@@ -33,6 +47,7 @@ def solve_within(
     start: LowRank | None = None,
     max_iter: int = 200,
     max_time: float | None = None,
+    search: MuSearch = MuSearch(),
 ) -> Result:
     """Find the signal of the least nuclear norm within a known distance of the samples.
 
@@ -59,6 +74,8 @@ def solve_within(
         Largest number of iterations for one mu.
     max_time : float, optional
         Seconds in all.
+    search : MuSearch
+        Limits of the search for mu.
 
     Returns
     -------
@@ -76,51 +93,64 @@ def solve_within(
     >>> round(float(np.linalg.norm(result.y - b)), 2)
     0.45
     """
-    _check(problem)
+    instance_of(problem, Problem, "problem")
     delta, gap, rtol = positive(delta, "delta"), positive(gap, "gap"), positive(rtol, "rtol")
-    affine = problem.structure.offset is not None
+    max_time = np.inf if max_time is None else positive(max_time, "max_time")
     size = float(np.sqrt(inner(problem.data, problem.data)))
+    affine = problem.structure.offset is not None
     if delta >= size and not affine:
         raise ValueError(
             f"delta is {delta:g}, but the data have a norm of {size:g}, weights included: the zero "
             "signal is within delta; a delta below that is expected"
         )
-    X = checked_start(start, problem)
     scale = mu_max(problem, lam=1.0 if affine else None)
-    search = _Search(np.log(scale), 0.0 if affine else np.log(size / delta), rtol)
-    seconds = 0.0
-    for _ in range(SOLVES):
-        mu = float(np.exp(search.place))
-        trial = Problem(problem.structure, problem.b, mu, problem.measure)
-        left = None if max_time is None else max(positive(max_time, "max_time") - seconds, 1e-9)
-        result = solve(trial, gap, start=X, max_iter=max_iter, max_time=left)
-        X, seconds = result.X, seconds + result.history.time[-1]
-        residual = trial.data - trial.measure.forward(result.y)
-        misfit = float(np.sqrt(inner(residual, residual)))
-        if abs(misfit - delta) <= rtol * delta or not result.status.converged:
-            return result
-        if misfit > delta and mu <= LEAST * scale:
-            raise ValueError(
-                f"delta is {delta:g}, but at mu = {mu:g} the distance is still {misfit:g}: the "
-                "measure cannot produce such data; a larger delta is expected"
-            )
-        if misfit < delta and mu >= scale / LEAST:
-            raise ValueError(
-                f"delta is {delta:g}, but at mu = {mu:g} the distance is only {misfit:g}: no "
-                "larger one lowers the nuclear norm; a smaller delta is expected"
-            )
-        if search.saw(np.log(max(misfit, np.finfo(float).tiny) / delta)):
-            gap /= 10  # the distances are not accurate enough
+    root = _RootSearch(np.log(scale), 0.0 if affine else np.log(size / delta), rtol)
+    X, seconds = checked_start(start, problem), 0.0
+    result: Result | None = None
+    try:
+        for _ in range(search.solves):
+            trial = replace(problem, mu=float(np.exp(root.place)))
+            left = None if max_time == np.inf else max(max_time - seconds, 1e-9)
+            stop = Stop(max_iter, xtol=None, rtol=None, gap=gap, max_time=left)
+            result = iterate(solve_states(trial, gap, start=X), trial, stop=stop)
+            X, seconds = result.X, seconds + result.history.time[-1]
+            distance = float(np.sqrt(2 * trial.misfit(result.y)))
+            if abs(distance - delta) <= rtol * delta or not result.status.converged:
+                warn_if_limited(result, "solve_within")
+                return result
+            _check_reachable(delta, distance, trial.mu / scale, search.least)
+            if root.saw(np.log(max(distance, np.finfo(float).tiny) / delta)):
+                gap /= 10  # the distances are not accurate enough
+    except KeyboardInterrupt:
+        if result is None:
+            raise
+        return replace(result, status=Status.INTERRUPTED)
+    assert result is not None  # at least one mu is tried
+    result = replace(result, status=Status.MAX_ITERATIONS)
     warnings.warn(
-        f"solve_within did not converge: after {SOLVES} values of mu the distance is {misfit:g}, "
-        f"but {delta:g} is wanted. Raise rtol or lower gap.",
+        f"solve_within did not converge: after {search.solves} values of mu the distance is "
+        f"{distance:g}, but {delta:g} is wanted. Raise rtol or lower gap.",
         ConvergenceWarning,
         stacklevel=2,
     )
     return result
 
 
-class _Search:
+def _check_reachable(delta: float, distance: float, share: float, least: float) -> None:
+    """Raise an error if no mu leads to a distance; `share` is mu over mu_max."""
+    if distance > delta and share <= least:
+        raise ValueError(
+            f"delta is {delta:g}, but at mu = {share:.2g} mu_max the distance is still "
+            f"{distance:g}: the measure cannot produce such data; a larger delta is expected"
+        )
+    if distance < delta and share >= 1 / least:
+        raise ValueError(
+            f"delta is {delta:g}, but at mu = {share:.2g} mu_max the distance is only "
+            f"{distance:g}: no larger one lowers the nuclear norm; a smaller delta is expected"
+        )
+
+
+class _RootSearch:
     """The root of a function of slope zero to one: of log(distance / delta) over log(mu).
 
     Gamma, whose norm is the distance, is the point next to b of a convex set that grows like mu and
@@ -217,7 +247,7 @@ def solve_trusted(
     >>> result.y[:2]
     array([1. , 0.5])
     """
-    _check(problem)
+    instance_of(problem, Problem, "problem")
     mask = _checked_trusted(problem, trusted)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
     states = _iterates(problem, mask, checked_start(start, problem), float(gap))
@@ -244,7 +274,7 @@ class TrustedAugmented(Lagrangian):
     ) -> None:
         super().__init__(problem, lam, T, gamma, weight)
         xp, self.trusted = array_namespace(gamma), trusted
-        weights: Array = sample_weights(problem)
+        weights: Array = problem.sample_weights
         ratio = weights**2 * self.inverse_multiplicity / lam
         ones = xp.ones_like(ratio)
         self.damping = 1 / xp.sqrt(xp.where(trusted, 0 * ones, ones) + ratio)
@@ -276,14 +306,9 @@ def _iterates(problem: Problem, mask: np.ndarray, X: LowRank, aim: float) -> Ite
     return method_of_multipliers(objective, X, aim)
 
 
-def _check(problem: Problem) -> None:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
-
-
 def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
     """`trusted` on the host, or an error unless it is a part of what is seen."""
-    weights = sample_weights(problem)
+    weights = problem.sample_weights
     if weights is None:
         raise TypeError(
             "the measure is an operator, but samples of the signal itself (everything, Mask or "
@@ -294,7 +319,7 @@ def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
         raise TypeError(f"trusted has dtype {mask.dtype}, but a boolean array is expected")
     if mask.shape != tuple(problem.b.shape):
         raise ValueError(f"trusted has shape {mask.shape}, but b has {tuple(problem.b.shape)}")
-    unseen = int(np.count_nonzero(mask & (to_numpy(weights) == 0)))
+    unseen = int(np.count_nonzero(mask & ~problem.seen))
     if unseen:
         raise ValueError(f"{unseen} trusted samples are not seen, but only seen ones can be met")
     if not np.any(mask):

@@ -9,27 +9,24 @@ from itertools import pairwise
 import numpy as np
 
 from .._array import gram
-from .._checks import positive
+from .._checks import instance_of, positive
 from ..model.certificate import nuclear_norm_bound
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
-from .conditional_gradient import gcgls
-from .driver import Callback, Result, Stop, run
+from .conditional_gradient import gcgls_states
+from .driver import Callback, Result, Stop, iterate, run
 from .multipliers import (
     Lagrangian,
+    MultiplierMethod,
     certified_state,
     first_lam,
     lower_bound,
     method_of_multipliers,
     proven_top,
-    squared_misfit,
 )
 from .polish import polished
 from .state import State
-
-RELAXATION = 1.8  # of the multipliers: by how much of the plain step they move, below two
-CLEAR = 0.5  # singular values of X count above this share of its distance to the structure
 
 
 def solve(
@@ -85,9 +82,8 @@ def solve(
     >>> result.rank, result.gap <= 1e-4
     (1, True)
     """
-    _check(problem)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = _iterates(problem, checked_start(start, problem), float(gap))
+    states = solve_states(problem, gap, start=start)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="solve")
 
 
@@ -135,7 +131,7 @@ def homotopy(
     >>> result.rank, round(result.objective, 4)
     (1, 0.0132)
     """
-    _check(problem)
+    instance_of(problem, Problem, "problem")
     lams = [positive(lam, "lam") for lam in lams]
     if not lams or any(b <= a for a, b in pairwise(lams)):
         raise ValueError(
@@ -149,16 +145,18 @@ def homotopy(
 class RelaxedLagrangian(Lagrangian):
     """The augmented Lagrangian of (relax) itself, with over-relaxed multipliers."""
 
-    growth = 2.0
+    method = MultiplierMethod(growth=2.0, relaxation=1.8)  # by `benchmarks.certified`
+    clear = 0.5  # singular values of X count above this share of its distance to the structure
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> RelaxedLagrangian:
         """With another lam and the multiplier `-grad f(X)`, or beyond it once there is one."""
-        return self.updated(point, lam, tolerance, RELAXATION if self.T.rank else 1.0)
+        relaxation = self.method.relaxation if self.T.rank else 1.0
+        return self.updated(point, lam, tolerance, relaxation)
 
     def polished(self, state: State) -> State:
         """The state with a signal nearby whose matrix is of low rank, if that one is better."""
         sizes = np.diag(gram(state.X.U, state.X.U)).real  # singular values, as X is balanced
-        rank = int(np.count_nonzero(sizes > CLEAR * state.violation))
+        rank = int(np.count_nonzero(sizes > self.clear * state.violation))
         if rank == 0:
             return state
         y, X = polished(self.structure, state.y, state.X.V[:, :rank])
@@ -172,16 +170,19 @@ class RelaxedLagrangian(Lagrangian):
             y=y,
             objective=value,
             loss=loss,
-            violation=float(np.sqrt(self.departure(self.at(X)))),
+            violation=self.violation(self.at(X)),
             gap=1 - state.objective * (1 - state.gap) / value,
         )
 
 
-def _iterates(problem: Problem, X: LowRank, aim: float) -> Iterator[State]:
+def solve_states(problem: Problem, gap: float, *, start: LowRank | None = None) -> Iterator[State]:
+    """The iterates of `solve`, the start first."""
+    instance_of(problem, Problem, "problem")
+    X = checked_start(start, problem)
     plain = Penalized(problem, first_lam(problem))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     objective = RelaxedLagrangian(problem, plain.lam, zero, plain.gamma(plain.at(X)))
-    return method_of_multipliers(objective, X, aim)
+    return method_of_multipliers(objective, X, gap)
 
 
 def _homotopy(
@@ -190,15 +191,11 @@ def _homotopy(
     for k, lam in enumerate([lams[0], *lams]):
         objective = Penalized(problem, lam, penalty)
         if k > 0:
-            X = gcgls(problem, lam, penalty=penalty, start=X, stop=stop).X
+            states = gcgls_states(problem, lam, penalty=penalty, start=X, stop=stop)
+            X = iterate(states, problem, stop=stop).X
         point = objective.at(X)
         gradient = objective.gradient(point)
         top = proven_top(gradient, problem.backprojection, k, 1e-4)
         bound = lower_bound(objective, point, gradient, top, problem.data, objective.gamma(point))
-        loss = squared_misfit(problem, objective.signal(point))
+        loss = problem.misfit(objective.signal(point))
         yield certified_state(objective, X, point, top, bound, loss)
-
-
-def _check(problem: Problem) -> None:
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import NamedTuple
 
 import numpy as np
@@ -23,20 +22,13 @@ class Update(NamedTuple):
     product: float  # <s, change>
 
 
-def local_search(
-    objective: Penalized,
-    X: LowRank,
-    *,
-    max_steps: int,
-    tolerance: float,
-    memory: int = 1,
-) -> Point:
+def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance: float) -> Point:
     """Line 6 of Algorithm 1: lower `psi(U, V)` from given factors; it never rises.
 
-    The search direction is that of L-BFGS, started from the inverse of the curvature
-    `lam V^H V + mu` in the directions of U and `lam U^H U + mu` in those of V, which makes
-    it blind to the spread of the singular values. The step is the exact
-    minimiser of a quartic polynomial, so there are no trial steps.
+    The search direction is that of L-BFGS with one update, started from the inverse of the
+    curvature `lam V^H V + mu` in the directions of U and `lam U^H U + mu` in those of V, which
+    makes it independent of the spread of the singular values. The step is the exact minimiser of
+    a quartic polynomial, so there are no trial steps. Longer memories did not save time.
 
     Parameters
     ----------
@@ -47,19 +39,16 @@ def local_search(
         Largest number of steps.
     tolerance : float
         Stop once a step lowers psi by at most this share of it.
-    memory : int
-        Number of updates L-BFGS keeps, at least one. With exact steps and a good initial
-        matrix, longer memories were not seen to save time.
 
     Returns
     -------
     Point
     """
     point = objective.at(X.copy())
-    updates: deque[Update] = deque(maxlen=memory)
+    update: Update | None = None
     gradient = objective.factor_gradient(point)
     for _ in range(max_steps):
-        direction = _ascent(gradient, updates, objective, point)
+        direction = _ascent(gradient, update, objective, point)
         line = objective.line(point, *direction)
         length = quartic.minimizer(line.psi)
         if length == 0.0:
@@ -73,28 +62,27 @@ def local_search(
         previous, gradient = gradient, objective.factor_gradient(point)
         # Both halves of the update with their signs turned, which saves a copy.
         change = _added(previous, -1.0, gradient)
-        if product > 0:
-            updates.append(Update(direction, -length, change, product))
-        else:  # the least value lies uphill at first
-            updates.clear()
+        # Without curvature along the step (the least value lies uphill at first) start afresh.
+        update = Update(direction, -length, change, product) if product > 0 else None
     return point
 
 
 def _ascent(
-    gradient: Factors, updates: deque[Update], objective: Penalized, point: Point
+    gradient: Factors, update: Update | None, objective: Penalized, point: Point
 ) -> Factors:
-    """The two-loop recursion of L-BFGS: its inverse Hessian times the gradient."""
-    q = gradient if len(updates) < 2 else tuple(g + 0.0 for g in gradient)
-    shares = [0.0] if updates else []  # an exact step leaves the gradient no part along it
-    for u in reversed(list(updates)[:-1]):
-        share = u.length * _inner(u.direction, q) / u.product
-        q = _added(q, -share, u.change)
-        shares.append(share)
+    """The inverse Hessian of L-BFGS times the gradient.
+
+    With one update the first loop of the recursion does nothing: an exact step leaves the
+    gradient without a part along it.
+    """
     curvatures = objective.factor_curvature(point)
-    z: Factors = tuple(rotate(g, np.linalg.inv(H)) for g, H in zip(q, curvatures, strict=True))
-    for u, share in zip(updates, reversed(shares), strict=True):
-        z = _added(z, (share - _inner(u.change, z) / u.product) * u.length, u.direction)
-    return z
+    z: Factors = tuple(
+        rotate(g, np.linalg.inv(H)) for g, H in zip(gradient, curvatures, strict=True)
+    )
+    if update is None:
+        return z
+    share = -_inner(update.change, z) / update.product
+    return _added(z, share * update.length, update.direction)
 
 
 def _inner(a: Factors, b: Factors) -> float:

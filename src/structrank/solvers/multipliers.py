@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -19,7 +20,7 @@ from .._array import (
     rotate,
     to_numpy,
 )
-from ..model.certificate import SMALL, dual_bound, nuclear_norm_bound
+from ..model.certificate import dual_bound, is_small, nuclear_norm_bound
 from ..model.linalg import SingularPairs, random_vector
 from ..model.lowrank import LowRank
 from ..model.objective import Gradient, Penalized, Point, natural_lam
@@ -29,12 +30,36 @@ from .local_search import local_search
 from .state import State
 from .step import StepPlane, atom
 
-FAILURE = 1e-10  # probability that one bound of a top singular value is too low
-SEEDS = 2**31  # of the starts for these bounds, from here on: nothing else may depend on them
-STIFFNESS = 10.0  # of the first lam: over the curvature of the misfit as X sees it
-PAIRS = 24  # singular pairs a step, at most
-SEARCH_STEPS = 200  # steps of a local search, at most
-NEGLIGIBLE = 1e-7  # singular values below this share of the largest are dropped
+
+@dataclass(frozen=True)
+class MultiplierMethod:
+    """Settings of the method of multipliers.
+
+    The values were chosen on the problems of `benchmarks.certified` (28 combinations were tried);
+    the solution does not depend on them, only the time does. `failure` is part of the promise
+    that the bounds make.
+    """
+
+    failure: float = 1e-10  # probability that one bound of a top singular value is too low
+    first_seed: int = 2**31  # of the starts for these bounds; nothing else may use these seeds
+    lanczos_steps: int = 300  # for one bound, at most
+    stiffness: float = 10.0  # first lam over the curvature of the misfit as X sees it
+    growth: float = 5.0  # of lam, where the structure is approached too slowly
+    slow: float = 0.25  # the structure is approached slowly if more of the violation is left
+    relaxation: float = 1.0  # multipliers move by this much of the plain step; below two
+    pairs: int = 24  # singular pairs per step, at most
+    search_steps: int = 200  # per local search, at most
+    piece: int = 200  # steps of a local search until the augmented Lagrangian is made tight
+    coarsest_bound: float = 0.05  # relative accuracy of a bound, at most
+    bound_share: float = 0.2  # accuracy of a bound over the gap that is left
+    finest_share: float = 0.25  # accuracy of a bound over the gap that is wanted, at least
+    solved: float = 0.3  # excess of the top singular value over mu, over the gap: solved
+    rounding: float = 0.3  # error of a multiplier in the gradient, over gap and mu
+    search: float = 1e-4  # decrease of psi per search step over gap^2: psi is of second order
+    effort: float = 10.0  # factor on the accuracy of the search while a subproblem is not solved
+    loosest: float = 0.1  # a gap above this counts as this for the search
+    negligible: float = 1e-7  # singular values below this share of the largest are dropped
+    drop: float = 0.1  # what is dropped may move the gradient by this share of gap and mu
 
 
 class Lagrangian(Augmented):
@@ -45,7 +70,7 @@ class Lagrangian(Augmented):
     constraint, `excess(gamma) <= 1`.
     """
 
-    growth = 5.0  # of lam, where the structure is approached too slowly
+    method = MultiplierMethod()
 
     def tight(self, X: LowRank) -> tuple[Lagrangian, Point]:
         """The augmented Lagrangian to go on with at X, and the point there."""
@@ -61,7 +86,7 @@ class Lagrangian(Augmented):
 
     def misfit(self, y: Array) -> float:
         """The objective without the nuclear norm."""
-        return squared_misfit(self.problem, y)
+        return self.problem.misfit(y)
 
     def priced(self, gamma: Array) -> Array:
         """The part of gamma whose square the dual has."""
@@ -85,36 +110,34 @@ class Lagrangian(Augmented):
         return certified_state(self, X, point, top, bound, self.misfit(self.signal(point)))
 
 
-def method_of_multipliers(
-    objective: Lagrangian, X: LowRank, aim: float, piece: int = SEARCH_STEPS
-) -> Iterator[State]:
-    """The iterates of the method of multipliers, whose subproblems gcgls' steps solve.
+def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iterator[State]:
+    """The iterates of the method of multipliers, whose subproblems the steps of gcgls solve.
 
     Parameters
     ----------
     objective : Lagrangian
-        The first one, which makes the further ones.
+        The first one, which makes the further ones. Its `method` has the settings.
     X : LowRank
         Where to start.
     aim : float
         The relative gap that is wanted.
-    piece : int
-        After so many steps of a local search the augmented Lagrangian is made `tight` again.
     """
-    reference, mu = objective.problem.backprojection, objective.mu
+    method, reference, mu = objective.method, objective.problem.backprojection, objective.mu
     symmetric = objective.structure.symmetric and not is_complex(reference)
-    X = (X.symmetric_part() if symmetric else X).balanced(max(NEGLIGIBLE, 10 * epsilon(reference)))
-    upper, lower, gap, departure, effort = np.inf, 0.0, 1.0, np.inf, 1.0
+    rounding = 10 * epsilon(reference)
+    X = (X.symmetric_part() if symmetric else X).balanced(max(method.negligible, rounding))
+    upper, lower, gap, last_violation, effort = np.inf, 0.0, 1.0, np.inf, 1.0
     for k in count():
         objective, point = objective.tight(X)
         gradient = objective.gradient(point)
-        top = proven_top(gradient, reference, k, min(max(gap / 5, aim / 4), 0.05))
+        accuracy = max(method.bound_share * gap, method.finest_share * aim)
+        top = proven_top(gradient, reference, k, min(accuracy, method.coarsest_bound), method)
         state = objective.state(X, point, gradient, top)
+        violation = state.violation
         upper = min(upper, state.objective)
         lower = max(lower, state.objective * (1 - state.gap))
         gap = 1 - lower / upper if upper > 0 else 0.0
-        solved = top.values[0] / mu - 1 <= 0.3 * gap  # the subproblem, well enough
-        violation = state.violation
+        solved = top.values[0] / mu - 1 <= method.solved * gap
         if solved and gap > aim and objective.T.rank:
             state = objective.polished(state)
             upper = min(upper, state.objective)
@@ -122,28 +145,28 @@ def method_of_multipliers(
         yield state
 
         if solved:
-            slow = violation > departure / 4
-            lam = objective.growth * objective.lam if slow else objective.lam
-            objective = objective.advanced(point, lam, 0.3 * gap * mu)
-            departure, effort = violation, 1.0
+            slow = violation > method.slow * last_violation
+            lam = method.growth * objective.lam if slow else objective.lam
+            objective = objective.advanced(point, lam, method.rounding * gap * mu)
+            last_violation, effort = violation, 1.0
         else:
             pairs = symmetric_pairs(gradient, top) if symmetric else top
-            Z = atom(pairs, mu, PAIRS)
+            Z = atom(pairs, mu, method.pairs)
             kept, theta = StepPlane(objective, point, Z, pairs).joint()
-            X, effort = X.scaled(kept).appended(Z.scaled(theta)), 10 * effort
+            X, effort = X.scaled(kept).appended(Z.scaled(theta)), method.effort * effort
         if X.rank:
-            # The gap is of first order in the distance to the solution, psi of second.
-            tolerance = max(min(gap, 0.1) ** 2 / (1e4 * effort), epsilon(reference) ** 1.5)
-            X = _searched(objective, X, tolerance, piece)
+            psi_share = method.search * min(gap, method.loosest) ** 2 / effort
+            X = _searched(objective, X, max(psi_share, epsilon(reference) ** 1.5))
             # What is dropped moves the gradient by lam times its size.
             size = objective.lam * np.sqrt(X.norm_squared())
-            share = min(NEGLIGIBLE, 0.1 * gap * mu / size) if size > 0 else NEGLIGIBLE
-            X = X.balanced(max(share, 10 * epsilon(reference)))
+            share = method.drop * gap * mu / size if size > 0 else np.inf
+            X = X.balanced(max(min(method.negligible, share), rounding))
 
 
-def _searched(objective: Lagrangian, X: LowRank, tolerance: float, piece: int) -> LowRank:
+def _searched(objective: Lagrangian, X: LowRank, tolerance: float) -> LowRank:
     """X after a local search, in pieces between which the objective is made tight."""
-    for _ in range(0, SEARCH_STEPS, piece):
+    piece = objective.method.piece
+    for _ in range(0, objective.method.search_steps, piece):
         objective, point = objective.tight(X)
         before = objective.psi(point)
         point = local_search(objective, X, max_steps=piece, tolerance=tolerance)
@@ -164,21 +187,44 @@ def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:
     return top._replace(U=U, values=np.abs(values[order]), V=V)
 
 
-def first_lam(problem: Problem) -> float:
-    """Above the curvature of the misfit as X sees it."""
-    return STIFFNESS * natural_lam(problem)
+def first_lam(problem: Problem, method: MultiplierMethod = MultiplierMethod()) -> float:
+    """A lam above the curvature of the misfit as X sees it."""
+    return method.stiffness * natural_lam(problem)
 
 
-def proven_top(gradient: Gradient, reference: Array, seed: int, tolerance: float) -> SingularPairs:
+def proven_top(
+    gradient: Gradient,
+    reference: Array,
+    draw: int,
+    tolerance: float,
+    method: MultiplierMethod = MultiplierMethod(),
+) -> SingularPairs:
     """Top singular pairs from a fresh random start, with a proven upper bound.
 
-    Equal singular values end Lanczos' method before its bound is tight: then small matrices are
-    formed.
+    Equal singular values end the Lanczos method before its bound is tight. Then the matrix is
+    formed, if it is small.
+
+    Parameters
+    ----------
+    gradient : Gradient
+    reference : array
+        An array of the library, device and precision of the problem.
+    draw : int
+        Number of the random start.
+    tolerance : float
+        Relative accuracy of the bound.
+    method : MultiplierMethod
     """
-    M, N = gradient.structure.shape
-    start = random_vector(N, reference, seed=SEEDS + seed)
-    top = gradient.top(PAIRS, start, tolerance=tolerance, max_steps=300, failure=FAILURE)
-    if top.upper > (1 + tolerance) * top.values[0] and M * N <= SMALL:
+    N = gradient.structure.shape[1]
+    start = random_vector(N, reference, seed=method.first_seed + draw)
+    top = gradient.top(
+        method.pairs,
+        start,
+        tolerance=tolerance,
+        max_steps=method.lanczos_steps,
+        failure=method.failure,
+    )
+    if top.upper > (1 + tolerance) * top.values[0] and is_small(gradient.structure):
         norm = float(np.linalg.norm(to_numpy(gradient.matmul(like(np.eye(N), reference))), 2))
         top = top._replace(upper=min(top.upper, norm * (1 + 100 * epsilon(reference))))
     return top
@@ -199,11 +245,11 @@ def lower_bound(
     if structure.offset is not None:
         unit = like(np.eye(structure.shape[1]), y)
         alignment -= inner(like(structure.offset, y), gradient.matmul(unit))
-    sigma = top.upper + 10 * epsilon(y) * objective.magnitude(point)
+    top_value = top.upper + 10 * epsilon(y) * objective.magnitude(point)
     return dual_bound(
         alignment=alignment,
         norm_squared=inner(priced, priced),
-        sigma=max(sigma, objective.mu * excess),
+        top_value=max(top_value, objective.mu * excess),
         mu=objective.mu,
     )
 
@@ -219,13 +265,7 @@ def certified_state(
         y=y,
         objective=value,
         loss=loss,
-        violation=float(np.sqrt(objective.departure(point))),
+        violation=objective.violation(point),
         gap=1 - max(bound, 0.0) / value if value > 0 else 0.0,
-        sigma=float(top.values[0]),
+        top_value=float(top.values[0]),
     )
-
-
-def squared_misfit(problem: Problem, y: Array) -> float:
-    """`1/2 ||A(y) - b||^2`."""
-    residual = problem.data - problem.measure.forward(y)
-    return inner(residual, residual) / 2

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .._array import Array, add_rotated, array_namespace, gram, inner, like, rotate, to_numpy
 from ..model.lowrank import LowRank
 from ..structures import Structure
 
-PASSES, STEPS = 2, 4  # Newton's steps, and steps of conjugate gradients for each, at most
-ENOUGH = 1e-2  # of the residual is left when conjugate gradients stop
+
+@dataclass(frozen=True)
+class Polishing:
+    """How far a signal is polished; the values were chosen on `benchmarks.certified`."""
+
+    newton_steps: int = 2
+    cg_steps: int = 4  # conjugate gradient steps per Newton step, at most
+    cg_tolerance: float = 1e-2  # share of the residual at which conjugate gradients stop
 
 
-def polished(structure: Structure, y: Array, V: Array) -> tuple[Array, LowRank]:
+def polished(
+    structure: Structure, y: Array, V: Array, polishing: Polishing = Polishing()
+) -> tuple[Array, LowRank]:
     """A signal near `y` whose matrix has about the rank r of a guess, and that matrix.
 
     Newton's method for `(I - P_U) Q(y) (I - P_V) = 0`, where P_U and P_V project onto the leading
@@ -27,6 +37,7 @@ def polished(structure: Structure, y: Array, V: Array) -> tuple[Array, LowRank]:
     y : array, shape `structure.signal_shape`
     V : array, shape (N, r)
         Columns that about span the leading rows of `Q(y)`.
+    polishing : Polishing
 
     Returns
     -------
@@ -49,8 +60,8 @@ def polished(structure: Structure, y: Array, V: Array) -> tuple[Array, LowRank]:
     True
     """
     U, s, V = _leading(structure, y, V)
-    for _ in range(PASSES):
-        y = y - _outside(structure, y, U, V)
+    for _ in range(polishing.newton_steps):
+        y = y - _outside(structure, y, U, V, polishing)
         U, s, V = _leading(structure, y, V)
     roots = np.diag(np.sqrt(s))
     return y, LowRank(rotate(U, roots), rotate(V, roots))
@@ -65,29 +76,31 @@ def _leading(structure: Structure, y: Array, V: Array) -> tuple[Array, np.ndarra
     return rotate(U, left), s, rotate(V, right.conj().T)
 
 
-def _outside(structure: Structure, y: Array, U: Array, V: Array) -> Array:
+def _outside(structure: Structure, y: Array, U: Array, V: Array, polishing: Polishing) -> Array:
     """The z with `Q^* P Q z = Q^* P Q(y)` by conjugate gradients."""
     S, weights = structure, like(structure.multiplicity.astype(float), y, real=True)
-    left, right = S._transform_left(U), S._transform_right(V)
+    left, right = S.transform_left(U), S.transform_right(V)
 
     def without_tangent(total: Array, image_V: Array, image_U: Array) -> Array:
         """`Q^* P Z` from `Q^* Z`, `Z V` and `Z^H U`."""
         rest = add_rotated(image_V, U, -gram(U, image_V))
-        return total - S._adjoint(
-            (S._transform_left(rest), right), (left, S._transform_right(image_U))
+        return total - S.adjoint_transformed(
+            (S.transform_left(rest), right), (left, S.transform_right(image_U))
         )
 
     def normal(z: Array) -> Array:
-        signal = S._transform_signal(z)
-        return without_tangent(weights * z, S._matmul(signal, right), S._rmatmul(signal, left))
+        signal = S.transform_signal(z)
+        return without_tangent(
+            weights * z, S.matmul_transformed(signal, right), S.rmatmul_transformed(signal, left)
+        )
 
     total = weights * y
     if S.offset is not None:
-        total = total + S._adjoint_dense(like(S.offset, y))
+        total = total + S.adjoint_dense(like(S.offset, y))
     residual = without_tangent(total, S.matmul(y, V), S.rmatmul(y, U))
     z, direction = 0.0 * y, residual / weights
     square = first = inner(residual, direction)
-    for _ in range(STEPS):
+    for _ in range(polishing.cg_steps):
         image = normal(direction)
         curvature = inner(direction, image)
         if curvature <= 0:
@@ -96,7 +109,7 @@ def _outside(structure: Structure, y: Array, U: Array, V: Array) -> Array:
         residual = residual - (square / curvature) * image
         scaled = residual / weights
         previous, square = square, inner(residual, scaled)
-        if square <= ENOUGH**2 * first:
+        if square <= polishing.cg_tolerance**2 * first:
             break
         direction = scaled + (square / previous) * direction
     return z

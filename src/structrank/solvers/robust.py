@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
 from .._array import Array, array_namespace, inner, like, to_numpy
-from .._checks import positive
+from .._checks import instance_of, positive
 from ..model.lowrank import LowRank
 from ..model.measure import Operator, Weighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.scale import deviation_by_median
-from .augmented import sample_weights
 from .driver import Callback, Result, Stop, run
-from .multipliers import Lagrangian, first_lam, method_of_multipliers
+from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
 from .state import State
 
-DEVIATIONS = 2.0  # of the noise: where outliers begin, if the user does not say
-PIECE = 10  # steps of a local search before the weights are brought up to date
-ROUGH = 0.1  # accuracy of the solves that estimate the noise
-ROUNDS = 30  # such solves, at most
-STEPS = 20  # iterations of one of them, at most
+
+@dataclass(frozen=True)
+class ThresholdSearch:
+    """Settings of the estimate of the threshold, if the user gives none."""
+
+    deviations: float = 2.0  # threshold over the noise: good samples beyond it are one in twenty
+    rough: float = 0.1  # accuracy of a solve: the noise level is not known better
+    rounds: int = 30  # solves, at most
+    steps: int = 20  # iterations of one solve, at most
+    still: float = 0.05  # relative change of the threshold at which the search ends
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,8 +124,7 @@ def solve_robust(
     >>> result.rank, np.nonzero(result.outliers)[0]
     (1, array([7]))
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    instance_of(problem, Problem, "problem")
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
     X = checked_start(start, problem)
     if threshold is None:
@@ -148,25 +151,21 @@ class HuberLoss:
 
     def __init__(self, problem: Problem, threshold: float) -> None:
         self.problem, self.threshold = problem, threshold
-        weights = sample_weights(problem)
+        weights = problem.sample_weights
         if weights is None:
             weights = like(np.ones(problem.b.shape), problem.b, real=True)
         self.weights = weights
         self.bounds = threshold * weights  # in the space of A(y)
 
-    def residual(self, y: Array) -> Array:
-        """`b - A(y)`."""
-        return self.problem.data - self.problem.measure.forward(y)
-
     def value(self, y: Array) -> float:
         """The loss: that of the best outliers."""
-        sizes = abs(self.residual(y))
+        sizes = abs(self.problem.residual(y))
         inside = array_namespace(sizes).minimum(sizes, self.bounds)
         return inner(inside, sizes - inside / 2)
 
     def outliers(self, y: Array) -> Array:
         """What lies beyond the threshold, in the units of the samples."""
-        xp, residual = array_namespace(y), self.residual(y)
+        xp, residual = array_namespace(y), self.problem.residual(y)
         shares = xp.clip(1 - self.bounds / _never_zero(abs(residual)), 0.0, None)
         return shares * residual / _never_zero(self.weights)
 
@@ -180,7 +179,7 @@ class HuberLoss:
     def weighted(self, factors: Array) -> Problem:
         """Least squares with these weights, beside those that the samples have."""
         p = self.problem
-        if sample_weights(p) is not None:
+        if p.sample_weights is not None:
             return Problem(p.structure, p.b, p.mu, Weighted(factors * self.weights))
         forward, adjoint = p.measure.forward, p.measure.adjoint
         measure = Operator(lambda y: factors * forward(y), lambda data: adjoint(factors * data))
@@ -194,16 +193,18 @@ class RobustAugmented(Lagrangian):
     (relax) with one more constraint, `|gamma_t| <= threshold_t`.
     """
 
+    method = MultiplierMethod(piece=10)  # the quadratic is renewed after so many search steps
+
     def __init__(
         self, huber: HuberLoss, lam: float, T: LowRank, dual: Array, weight: float, y: Array
     ) -> None:
         p = huber.problem
         ratio: Array | float = 0.0
-        if sample_weights(p) is not None:
+        if p.sample_weights is not None:
             multiplicity = like(p.structure.multiplicity.astype(float), y, real=True)
             ratio = huber.weights**2 / (lam * multiplicity)
         self.huber, self.dual = huber, dual
-        self.factors = huber.factors(huber.residual(y) + ratio * dual, ratio)
+        self.factors = huber.factors(p.residual(y) + ratio * dual, ratio)
         super().__init__(huber.weighted(self.factors), lam, T, dual / self.factors, weight)
 
     def gamma(self, point: Point) -> Array:
@@ -241,43 +242,46 @@ def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
     plain = Penalized(problem, first_lam(problem))
     y = plain.signal(plain.at(X))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
-    residual = huber.residual(y)
+    residual = problem.residual(y)
     gamma = huber.factors(residual, 0.0) ** 2 * residual
     objective = RobustAugmented(huber, plain.lam, zero, gamma, 0.0, y)
-    return method_of_multipliers(objective, X, aim, PIECE)
+    return method_of_multipliers(objective, X, aim)
 
 
-def _estimated_threshold(problem: Problem, X: LowRank) -> tuple[float, LowRank]:
+def _estimated_threshold(
+    problem: Problem, X: LowRank, search: ThresholdSearch = ThresholdSearch()
+) -> tuple[float, LowRank]:
     """Some deviations of the noise, and a start that belongs to them.
 
     On the way mu falls to its value: at first the threshold is far too high, and a low mu would
-    fit what outliers are left by many modes.
+    fit the remaining outliers by many modes.
     """
     plain = Penalized(problem, 1.0)
-    threshold = _deviations(problem, plain.signal(plain.at(X)))
-    mu = max(problem.mu, next(_iterates(HuberLoss(problem, threshold), X, ROUGH)).sigma / 2)
-    for _ in range(ROUNDS):
-        priced = Problem(problem.structure, problem.b, mu, problem.measure)
-        for state in islice(_iterates(HuberLoss(priced, threshold), X, ROUGH), STEPS):
-            if state.sigma <= (1 + ROUGH) * mu:
+    threshold = _deviations(problem, plain.signal(plain.at(X)), search)
+    first = next(_iterates(HuberLoss(problem, threshold), X, search.rough))
+    mu = max(problem.mu, first.top_value / 2)
+    for _ in range(search.rounds):
+        huber = HuberLoss(replace(problem, mu=mu), threshold)
+        for state in islice(_iterates(huber, X, search.rough), search.steps):
+            if state.top_value <= (1 + search.rough) * mu:
                 break
-        last, threshold, X = threshold, _deviations(problem, state.y), state.X
-        if mu == problem.mu and abs(threshold - last) <= 0.05 * last:
+        last, threshold, X = threshold, _deviations(problem, state.y, search), state.X
+        if mu == problem.mu and abs(threshold - last) <= search.still * last:
             break
         mu = max(problem.mu, mu / 2)
     return threshold, X
 
 
-def _deviations(problem: Problem, y: Array) -> float:
+def _deviations(problem: Problem, y: Array, search: ThresholdSearch) -> float:
     """The threshold that the residuals of a signal call for."""
     unit = HuberLoss(problem, 1.0)
-    residual = to_numpy(unit.residual(y) / _never_zero(unit.weights))
-    deviation = deviation_by_median(residual[to_numpy(unit.weights) > 0])
+    residual = to_numpy(problem.residual(y) / _never_zero(unit.weights))
+    deviation = deviation_by_median(residual[problem.seen])
     if not deviation > 0:
         raise ValueError(
             "half of the samples are met exactly, so no threshold can be estimated: pass one"
         )
-    return DEVIATIONS * deviation
+    return search.deviations * deviation
 
 
 def _never_zero(x: Array) -> Array:

@@ -28,7 +28,7 @@ class State:
         Structure violation `||B X||_F`; `||X - Q(y)||_F` for methods on (relax).
     gap : float
         Certified gap, relative to the objective.
-    sigma : float
+    top_value : float
         Top singular value of the gradient; of the multiplier, for methods on (relax).
 
     Examples
@@ -46,7 +46,7 @@ class State:
     loss: float
     violation: float
     gap: float
-    sigma: float
+    top_value: float
 
     @property
     def rank(self) -> int:
@@ -65,7 +65,7 @@ class Figures(NamedTuple):
     loss: float
     violation: float
     gap: float
-    sigma: float
+    top_value: float
 
 
 class LazyState(State):
@@ -105,7 +105,7 @@ class History:
     rank : list of int
     gap : list of float
         Certified gap, relative to the objective.
-    sigma : list of float
+    top_value : list of float
         Top singular value of the gradient (mu at the optimum).
 
     Examples
@@ -123,7 +123,7 @@ class History:
     violation: list[float] = field(default_factory=list)
     rank: list[int] = field(default_factory=list)
     gap: list[float] = field(default_factory=list)
-    sigma: list[float] = field(default_factory=list)
+    top_value: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -132,7 +132,7 @@ class History:
         """Add one iterate, with the gap to the best bound known by then."""
         self.time.append(seconds)
         self.gap.append(gap)
-        for name in ("objective", "loss", "violation", "rank", "sigma"):
+        for name in ("objective", "loss", "violation", "rank", "top_value"):
             getattr(self, name).append(getattr(state, name))
 
     def __repr__(self) -> str:

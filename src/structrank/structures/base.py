@@ -37,11 +37,11 @@ class Structure(ABC):
 
     Every entry of `Q(y)` is one entry of `y` or a fixed zero. A structure holds shapes,
     never data. Subclasses set `shape` and `signal_shape` and define `index`; that is
-    enough for everything to work. Faster products come from overriding `_matmul`,
-    `_rmatmul` and `_adjoint`, which see their arguments through the linear maps
-    `_transform_signal`, `_transform_left` and `_transform_right` (the identity unless
-    overridden, typically an FFT). What solvers exploit is that these maps are linear:
-    the transform of a sum is the sum of the transforms.
+    enough for everything to work. For speed, override `matmul_transformed`,
+    `rmatmul_transformed` and `adjoint_transformed`. They get their arguments after the linear
+    maps `transform_signal`, `transform_left` and `transform_right` (copies unless overridden,
+    typically an FFT). Solvers use that these maps are linear: the transform of a sum is the sum of
+    the transforms.
 
     Attributes
     ----------
@@ -104,31 +104,31 @@ class Structure(ABC):
 
     # -- products with transformed arguments: what a subclass overrides for speed --------
 
-    def _transform_signal(self, y: Array) -> Array:
-        return self._linear_to_dense(y)
+    def transform_signal(self, y: Array) -> Array:
+        return self.linear_to_dense(y)
 
-    def _transform_left(self, U: Array) -> Array:
+    def transform_left(self, U: Array) -> Array:
         return U + 0.0  # a transform is memory of its own
 
-    def _transform_right(self, V: Array) -> Array:
+    def transform_right(self, V: Array) -> Array:
         return V + 0.0
 
-    def _transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
-        """`_transform_right(U diag(signs))` from `_transform_left(U)`, for a real U."""
+    def transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
+        """`transform_right(U diag(signs))` from `transform_left(U)`, for a real U."""
         return left * like(signs, left)
 
-    def _matmul(self, signal: Array, right: Array) -> Array:
+    def matmul_transformed(self, signal: Array, right: Array) -> Array:
         return array_namespace(signal).matmul(signal, right)
 
-    def _rmatmul(self, signal: Array, left: Array) -> Array:
+    def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
         xp = array_namespace(signal)
         return xp.matmul(_conj_transpose(signal), left)
 
-    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+    def adjoint_transformed(self, *pairs: tuple[Array, Array]) -> Array:
         """`Q*(sum_i U_i V_i^H)` for pairs of transformed factors."""
         xp = array_namespace(pairs[0][0])
         X = sum(xp.matmul(left, _conj_transpose(right)) for left, right in pairs)
-        return self._adjoint_dense(X)
+        return self.adjoint_dense(X)
 
     # -- the public surface ------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class Structure(ABC):
         """
         y, V = self._checked(y=y, V=(V, self.shape[1]))
         columns = V if V.ndim == 2 else V[:, None]
-        out = self._matmul(self._transform_signal(y), self._transform_right(columns))
+        out = self.matmul_transformed(self.transform_signal(y), self.transform_right(columns))
         if self.offset is not None:
             out = out + array_namespace(V).matmul(like(self.offset, V), columns)
         return out if V.ndim == 2 else out[:, 0]
@@ -165,7 +165,7 @@ class Structure(ABC):
         """
         y, U = self._checked(y=y, U=(U, self.shape[0]))
         columns = U if U.ndim == 2 else U[:, None]
-        out = self._rmatmul(self._transform_signal(y), self._transform_left(columns))
+        out = self.rmatmul_transformed(self.transform_signal(y), self.transform_left(columns))
         if self.offset is not None:
             out = out + array_namespace(U).matmul(_conj_transpose(like(self.offset, U)), columns)
         return out if U.ndim == 2 else out[:, 0]
@@ -192,7 +192,7 @@ class Structure(ABC):
             )
         if U.shape[1] == 0:  # transforms need something to work on
             return array_namespace(U).zeros(self.signal_shape, dtype=U.dtype, device=device(U))
-        return self._adjoint((self._transform_left(U), self._transform_right(V)))
+        return self.adjoint_transformed((self.transform_left(U), self.transform_right(V)))
 
     def average(self, U: Array, V: Array) -> Array:
         """`C_proj(U V^H)`: the signal whose structured matrix is nearest to `U V^H`.
@@ -215,13 +215,13 @@ class Structure(ABC):
         X = as_array(X)
         if tuple(X.shape) != self.shape:
             raise ValueError(f"X has shape {tuple(X.shape)}, but {self!r} expects {self.shape}")
-        total = self._adjoint_dense(X)
+        total = self.adjoint_dense(X)
         return total / like(self.multiplicity.astype(float), total, real=True)
 
     def to_dense(self, y: Array) -> Array:
         """`Q(y)` as an M x N array."""
         (y,) = self._checked(y=y)
-        dense = self._linear_to_dense(y)
+        dense = self.linear_to_dense(y)
         return dense if self.offset is None else dense + like(self.offset, dense)
 
     def linear_operator(self, y: Array) -> LinearOperator:
@@ -243,7 +243,7 @@ class Structure(ABC):
     # -- the slow truth: gathers through the index map -----------------------------------
 
     @cached_property
-    def _gather(self) -> np.ndarray:
+    def flat_index(self) -> np.ndarray:
         """Flat index map with fixed zeros pointing one past the end of the signal."""
         index = self.index().reshape(-1)
         return np.where(index < 0, int(np.prod(self.signal_shape)), index)
@@ -271,12 +271,12 @@ class Structure(ABC):
             members.append(rows)
         return tables, np.argsort(np.concatenate(members))
 
-    def _linear_to_dense(self, y: Array) -> Array:
+    def linear_to_dense(self, y: Array) -> Array:
         xp = array_namespace(y)
         padded = xp.concat([xp.reshape(y, (-1,)), xp.zeros_like(xp.reshape(y, (-1,))[:1])])
-        return xp.reshape(xp.take(padded, like(self._gather, y)), self.shape)
+        return xp.reshape(xp.take(padded, like(self.flat_index, y)), self.shape)
 
-    def _adjoint_dense(self, X: Array) -> Array:
+    def adjoint_dense(self, X: Array) -> Array:
         xp = array_namespace(X)
         flat = xp.reshape(X, (-1,))
         padded = xp.concat([flat, xp.zeros_like(flat[:1])])
@@ -324,15 +324,15 @@ class Structure(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__} ({self.shape[0]} x {self.shape[1]})"
 
-    def _key(self) -> tuple:
-        """What tells two structures of one class apart."""
+    def key(self) -> tuple:
+        """What distinguishes two structures of one class, as a hashable tuple."""
         return (id(self),)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._key() == self._key()
+        return type(other) is type(self) and other.key() == self.key()
 
     def __hash__(self) -> int:
-        return hash((type(self), self._key()))
+        return hash((type(self), self.key()))
 
 
 def _conj_transpose(x: Array) -> Array:

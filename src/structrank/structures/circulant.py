@@ -39,7 +39,7 @@ class Circulant(Structure):
     def __repr__(self) -> str:
         return f"Circulant({self.n})"
 
-    def _key(self) -> tuple:
+    def key(self) -> tuple:
         return (self.n,)
 
     def index(self) -> np.ndarray:
@@ -50,20 +50,20 @@ class Circulant(Structure):
     def multiplicity(self) -> np.ndarray:
         return np.full(self.n, self.n)
 
-    def _transform_signal(self, y: Array) -> Array:
+    def transform_signal(self, y: Array) -> Array:
         return fft(y, (self.n,), (0,))
 
-    def _transform_left(self, U: Array) -> Array:
+    def transform_left(self, U: Array) -> Array:
         return fft(U.T, (self.n,), (1,))
 
-    def _transform_right(self, V: Array) -> Array:
+    def transform_right(self, V: Array) -> Array:
         return fft(V.T, (self.n,), (1,))
 
-    def _matmul(self, signal: Array, right: Array) -> Array:
+    def matmul_transformed(self, signal: Array, right: Array) -> Array:
         return ifft(signal * right, (self.n,), (1,)).T
 
-    def _rmatmul(self, signal: Array, left: Array) -> Array:
+    def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
         return ifft(conj(signal) * left, (self.n,), (1,)).T
 
-    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+    def adjoint_transformed(self, *pairs: tuple[Array, Array]) -> Array:
         return ifft(sum(sum_of_products(*pair) for pair in pairs), (self.n,), (0,))

@@ -83,7 +83,7 @@ class Hankel(Structure):
         block = f", block={self.block}" if self.block else ""
         return f"{type(self).__name__}({self.lengths}, window={self.window}{block})"
 
-    def _key(self) -> tuple:
+    def key(self) -> tuple:
         return (self.lengths, self.window, self.block)
 
     def block_column(self) -> Hankel:
@@ -157,28 +157,28 @@ class Hankel(Structure):
     def _axes(self) -> tuple[int, ...]:
         return tuple(range(1, len(self.lengths) + 1))
 
-    def _transform_signal(self, y: Array) -> Array:
+    def transform_signal(self, y: Array) -> Array:
         return fft(y, self._fft_lengths, tuple(range(len(self.lengths))))
 
-    def _transform_left(self, U: Array) -> Array:
+    def transform_left(self, U: Array) -> Array:
         return fft(self._fold(U, self.window, 0), self._fft_lengths, self._axes)
 
-    def _transform_right(self, V: Array) -> Array:
+    def transform_right(self, V: Array) -> Array:
         return fft(self._fold(V, self.columns, 1), self._fft_lengths, self._axes, mirrored=True)
 
-    def _transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
+    def transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
         xp = array_namespace(left)
         mirrored = xp.conj(left)
         mirrored *= xp.reshape(like(signs, left, real=True), (-1, *(1,) * len(self.lengths)))
         return mirrored
 
-    def _matmul(self, signal: Array, right: Array) -> Array:
+    def matmul_transformed(self, signal: Array, right: Array) -> Array:
         if self.block is None:
             return self._unfold(ifft_of_product(signal, right, self._fft_lengths, self.window))
         spectrum = self._block_product(signal, right)
         return self._unfold(ifft(spectrum, self._fft_lengths, self._axes), self.window)
 
-    def _rmatmul(self, signal: Array, left: Array) -> Array:
+    def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
         if self.block is None:
             return self._unfold(
                 ifft_of_product(conj(signal), left, self._fft_lengths, self.columns, mirrored=True)
@@ -187,7 +187,7 @@ class Hankel(Structure):
         folded = ifft(spectrum, self._fft_lengths, self._axes, mirrored=True)
         return self._unfold(folded, self.columns)
 
-    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+    def adjoint_transformed(self, *pairs: tuple[Array, Array]) -> Array:
         if self.block is None:
             spectrum = sum_of_products(*pairs[0])
             for left, right in pairs[1:]:

@@ -74,7 +74,7 @@ class Indexed(Structure):
         rest = "" if self.offset is None else ", with an offset"
         return f"Indexed({self.shape[0]} x {self.shape[1]} map of {self.signal_shape[0]}{rest})"
 
-    def _key(self) -> tuple:
+    def key(self) -> tuple:
         offset = None if self.offset is None else self.offset.tobytes()
         return (self.shape, self._index.tobytes(), offset)
 

@@ -59,7 +59,7 @@ class Sylvester(Structure):
     def __repr__(self) -> str:
         return f"Sylvester({self.degrees}, shifts={self.shifts[0]})"
 
-    def _key(self) -> tuple:
+    def key(self) -> tuple:
         return (self.degrees, self.shifts)
 
     def index(self) -> np.ndarray:
@@ -80,30 +80,30 @@ class Sylvester(Structure):
     def _fft_length(self) -> int:
         return fft_length(self.shape[1])
 
-    def _transform_signal(self, y: Array) -> Array:
+    def transform_signal(self, y: Array) -> Array:
         parts = _split(y, [d + 1 for d in self.degrees])
         return array_namespace(y).stack(
             [fft(part, (self._fft_length,), (0,), mirrored=True) for part in parts]
         )
 
-    def _transform_left(self, U: Array) -> Array:
+    def transform_left(self, U: Array) -> Array:
         parts = _split(U, self.shifts)
         return array_namespace(U).stack([fft(part.T, (self._fft_length,), (1,)) for part in parts])
 
-    def _transform_right(self, V: Array) -> Array:
+    def transform_right(self, V: Array) -> Array:
         return fft(V.T, (self._fft_length,), (1,))
 
-    def _matmul(self, signal: Array, right: Array) -> Array:
+    def matmul_transformed(self, signal: Array, right: Array) -> Array:
         out = ifft(signal[:, None, :] * right, (self._fft_length,), (2,))
         return array_namespace(out).concat(
             [out[i, :, :s].T for i, s in enumerate(self.shifts)], axis=0
         )
 
-    def _rmatmul(self, signal: Array, left: Array) -> Array:
+    def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
         spectrum = array_namespace(left).sum(conj(signal)[:, None, :] * left, axis=0)
         return ifft(spectrum, (self._fft_length,), (1,))[:, : self.shape[1]].T
 
-    def _adjoint(self, *pairs: tuple[Array, Array]) -> Array:
+    def adjoint_transformed(self, *pairs: tuple[Array, Array]) -> Array:
         xp = array_namespace(pairs[0][0])
         parts = []
         for i, degree in enumerate(self.degrees):

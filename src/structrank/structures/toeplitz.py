@@ -43,11 +43,11 @@ class Toeplitz(Hankel):
         reach = np.reshape(self.columns, (-1, *(1,) * len(self.columns))) - 1
         return reach - np.indices(self.columns)
 
-    def _transform_right(self, V: Array) -> Array:
-        return super()._transform_right(self._reversed(V))
+    def transform_right(self, V: Array) -> Array:
+        return super().transform_right(self._reversed(V))
 
-    def _rmatmul(self, signal: Array, left: Array) -> Array:
-        return self._reversed(super()._rmatmul(signal, left))
+    def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
+        return self._reversed(super().rmatmul_transformed(signal, left))
 
     def _reversed(self, V: Array) -> Array:
         xp = array_namespace(V)

@@ -31,7 +31,7 @@ PAGES = (".html", ".htm")
 STDERR = "_stderr"  # end of the names of columns with standard errors
 MIDNIGHT = " 00:00:00"
 STOPPED = {
-    Status.GAP: "until the certified gap was small",
+    Status.SOLVED: "until the certified gap was small",
     Status.SMALL_STEP: "until a further one changed next to nothing",
     Status.SMALL_CHANGE: "until the objective changed by next to nothing",
     Status.MAX_ITERATIONS: "the most that were allowed, before it came to rest",

@@ -135,20 +135,20 @@ class _Smooth:
         y, pull = self.signal(matrix), self.B.pull(matrix - self.offset)
         residual = self.dense.forward(y) - self.dense.problem.data
         loss = inner(residual, residual) / 2
-        violation = max(inner(pull, matrix - self.offset), 0.0)  # <B^T B X, X>
-        smooth, nuclear_norm = loss + self.lam / 2 * violation, X.nuclear_norm()
+        violation_squared = max(inner(pull, matrix - self.offset), 0.0)  # <B^T B X, X>
+        smooth, nuclear_norm = loss + self.lam / 2 * violation_squared, X.nuclear_norm()
         gradient = self._gradient(y, pull)
-        sigma = float(singular_values(gradient)[0])
+        top_value = float(singular_values(gradient)[0])
         objective = smooth + self.mu * nuclear_norm
         gap = penalized_gap(
             smooth=smooth,
             nuclear_norm=nuclear_norm,
             slope=inner(gradient, matrix),
-            sigma=sigma,
+            top_value=top_value,
             mu=self.mu,
         )
         gap = gap / objective if objective > 0 else 0.0
-        return Figures(objective, loss, violation**0.5, gap, sigma)
+        return Figures(objective, loss, violation_squared**0.5, gap, top_value)
 
 
 class _Projection:

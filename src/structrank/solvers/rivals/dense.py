@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,23 +10,29 @@ import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from ..._array import inner, is_numpy_array
-from ...model.certificate import SMALL, dual_bound
+from ..._checks import instance_of
+from ...model.certificate import dual_bound
 from ...model.linalg import random_vector
 from ...model.lowrank import LowRank
-from ...model.measure import Everything, Weighted
 from ...model.problem import Problem
 from ..state import Figures, LazyState
 
-ACCURATE = 1e-6  # thresholds above this share of the norm: Gram matrices are accurate enough
 GOLDEN = (1 + 5**0.5) / 2
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """When singular values are found through a Gram matrix instead of an SVD."""
+
+    max_svd_entries: int = 100_000  # larger matrices take the faster way through the Gram matrix
+    accurate: float = 1e-6  # smallest threshold over the norm: below, Gram matrices lose digits
 
 
 class DenseProblem:
     """A problem whose structured matrix is formed, for methods that decompose it."""
 
     def __init__(self, problem: Problem) -> None:
-        if not isinstance(problem, Problem):
-            raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+        instance_of(problem, Problem, "problem")
         if not is_numpy_array(problem.backprojection):
             raise TypeError(
                 f"b is {type(problem.b).__name__}, but this method works on NumPy arrays only: "
@@ -44,14 +51,14 @@ class DenseProblem:
 
     def linear_lift(self, y: np.ndarray) -> np.ndarray:
         """`Q(y)`."""
-        return self.structure._linear_to_dense(y)
+        return self.structure.linear_to_dense(y)
 
     def adjoint(self, X: np.ndarray) -> np.ndarray:
         """`Q^*(X)`, the sum over all copies of an entry."""
         if np.iscomplexobj(X):
             return (self.adjoint(X.real) + 1j * self.adjoint(X.imag)).astype(X.dtype, copy=False)
         size = self.multiplicity.size
-        sums = np.bincount(self.structure._gather, weights=X.reshape(-1), minlength=size)
+        sums = np.bincount(self.structure.flat_index, weights=X.reshape(-1), minlength=size)
         return sums[:size].reshape(self.structure.signal_shape).astype(X.dtype, copy=False)
 
     @cached_property
@@ -66,10 +73,8 @@ class DenseProblem:
     @cached_property
     def diagonal(self) -> np.ndarray | None:
         """The diagonal of `A^* A`, where there is nothing else."""
-        measure = self.problem.measure
-        if isinstance(measure, Everything):
-            return np.ones_like(self.multiplicity)
-        return measure.weights**2 if isinstance(measure, Weighted) else None
+        weights = self.problem.sample_weights
+        return None if weights is None else weights**2
 
     @cached_property
     def measure_norm(self) -> float:
@@ -134,7 +139,7 @@ class DenseProblem:
             )
         if y.dtype.kind not in "fciu" or not np.all(np.isfinite(y)):
             raise ValueError(
-                "start holds what is no finite number, but a finite signal is expected"
+                "start contains NaN or inf, or no numbers: a finite signal is expected"
             )
         if np.iscomplexobj(y) and not np.iscomplexobj(self.backprojection):
             raise TypeError("start is complex, but the signal is real")
@@ -146,35 +151,39 @@ class DenseProblem:
 
     def _figures(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> Figures:
         lifted = self.lift(y)
-        gamma = self.problem.data - self.forward(y)
+        gamma = self.problem.residual(y)
         loss = inner(gamma, gamma) / 2
         objective = loss + self.mu * float(np.sum(singular_values(lifted)))
         mismatch = self.backward(gamma) - self.adjoint(multiplier)
         Lambda = multiplier + self.linear_lift(mismatch / self.multiplicity)
-        sigma = float(singular_values(Lambda)[0])
+        top_value = float(singular_values(Lambda)[0])
         alignment = inner(self.problem.data, gamma)
         if self.structure.offset is not None:
             alignment += inner(Lambda, self.structure.offset.astype(Lambda.dtype))
-        bound = dual_bound(alignment=alignment, norm_squared=2 * loss, sigma=sigma, mu=self.mu)
+        bound = dual_bound(
+            alignment=alignment, norm_squared=2 * loss, top_value=top_value, mu=self.mu
+        )
         return Figures(
             objective=objective,
             loss=loss,
             violation=float(np.linalg.norm(X.to_dense() - lifted)),
             gap=1 - max(bound, 0.0) / objective if objective > 0 else 0.0,
-            sigma=sigma,
+            top_value=top_value,
         )
 
 
-def threshold_singular_values(Z: np.ndarray, threshold: float) -> LowRank:
+def threshold_singular_values(
+    Z: np.ndarray, threshold: float, how: Decomposition = Decomposition()
+) -> LowRank:
     """Singular value thresholding, the proximal map of the nuclear norm: `U (S - threshold)_+ V^H`.
 
     Through the smaller Gram matrix where that is accurate enough: of its eigenvalues only those
     above the squared threshold are decomposed. Else by an SVD.
     """
     if Z.shape[0] > Z.shape[1]:
-        X = threshold_singular_values(Z.conj().T, threshold)
+        X = threshold_singular_values(Z.conj().T, threshold, how)
         return LowRank(X.V, X.U)
-    if Z.size <= SMALL or threshold < ACCURATE * np.linalg.norm(Z):
+    if Z.size <= how.max_svd_entries or threshold < how.accurate * np.linalg.norm(Z):
         U, s, Vh = np.linalg.svd(Z, full_matrices=False)
         keep = s > threshold
         return LowRank(U[:, keep] * (s[keep] - threshold), Vh[keep].conj().T)
@@ -185,9 +194,9 @@ def threshold_singular_values(Z: np.ndarray, threshold: float) -> LowRank:
     return LowRank(U * ((s - threshold) / s).astype(Z.real.dtype), Z.conj().T @ U)
 
 
-def singular_values(Z: np.ndarray) -> np.ndarray:
+def singular_values(Z: np.ndarray, how: Decomposition = Decomposition()) -> np.ndarray:
     """All singular values, largest first; of large matrices through the smaller Gram matrix."""
-    if Z.size <= SMALL:
+    if Z.size <= how.max_svd_entries:
         return np.linalg.svd(Z, compute_uv=False)
     if Z.shape[0] > Z.shape[1]:
         Z = Z.T

@@ -66,7 +66,7 @@ def factored_admm(
     >>> stop = Stop(max_iter=1000, xtol=None, rtol=None, gap=1e-4)
     >>> result = factored_admm(problem, rank=2, stop=stop)
     >>> result.status.name
-    'GAP'
+    'SOLVED'
     """
     dense = DenseProblem(problem)
     shape = problem.structure.shape

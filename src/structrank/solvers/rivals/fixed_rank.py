@@ -130,4 +130,4 @@ def _figures(dense: DenseProblem, X: LowRank, y: np.ndarray, lam: float) -> Figu
     loss = inner(residual, residual) / 2
     structured = float(np.sum(dense.multiplicity * np.abs(y) ** 2))
     violation = max(X.norm_squared() - structured, 0.0) ** 0.5
-    return Figures(loss + lam / 2 * violation**2, loss, violation, gap=1.0, sigma=0.0)
+    return Figures(loss + lam / 2 * violation**2, loss, violation, gap=1.0, top_value=0.0)

@@ -92,9 +92,9 @@ def _matrices(dense: DenseProblem) -> tuple[np.ndarray, scipy.sparse.csr_array]:
     shape, size = dense.structure.signal_shape, dense.backprojection.size
     unit = np.eye(size, dtype=dense.backprojection.dtype).reshape(size, *shape)
     A = np.stack([dense.forward(e).reshape(-1) for e in unit], axis=1)
-    places = np.flatnonzero(dense.structure._gather < size)
-    entries = (np.ones(places.size), (places, dense.structure._gather[places]))
-    return A, scipy.sparse.csr_array(entries, shape=(dense.structure._gather.size, size))
+    places = np.flatnonzero(dense.structure.flat_index < size)
+    entries = (np.ones(places.size), (places, dense.structure.flat_index[places]))
+    return A, scipy.sparse.csr_array(entries, shape=(dense.structure.flat_index.size, size))
 
 
 def _low_rank(X: np.ndarray) -> LowRank:

@@ -1,0 +1,84 @@
+"""What every solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._array import Array
+from ..model.lowrank import LowRank
+from ..model.problem import Problem
+from ..views.summary import Summary
+from .state import History
+from .stopping import Status
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Summary):
+    """What a solver found.
+
+    Attributes
+    ----------
+    y : array
+        The recovered signal.
+    X : LowRank
+        The low-rank matrix, as thin factors.
+    rank : int
+    objective : float
+    gap : float
+        Certified gap: the optimum is at least `(1 - gap)` times the objective.
+    status : Status
+        Why the solver stopped.
+    history : History
+    problem : Problem
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, solve
+    >>> result = solve(Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01))
+    >>> result.rank, result.status.name, result.y.shape
+    (1, 'SOLVED', (9,))
+    """
+
+    y: Array
+    X: LowRank
+    rank: int
+    objective: float
+    gap: float
+    status: Status
+    history: History
+    problem: Problem
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations made."""
+        return len(self.history) - 1
+
+    @property
+    def outcome(self) -> str:
+        """How the run ended and how good the solution is, for example "solved to within 0.1%"."""
+        joint = " to" if self.status is Status.SOLVED else ","
+        if self.gap < 1:
+            return f"{self.status.value}{joint} within {100 * self.gap:.2g}% of the optimum"
+        return f"{self.status.value}, without a bound on the optimum"
+
+    @property
+    def message(self) -> str:
+        """The outcome as a sentence, and what to do next."""
+        return f"{self.outcome[0].upper()}{self.outcome[1:]}. {self.status.advice}"
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw it: see `structrank.views.plot_convergence`."""
+        from ..views import plot_convergence
+
+        return plot_convergence(self, ax)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("problem", repr(self.problem)),
+            ("outcome", self.message),
+            ("rank", str(self.rank)),
+            ("objective", f"{self.objective:.6g}"),
+            ("iterations", f"{self.iterations} in {self.history.time[-1]:.3g} s"),
+        ]
