@@ -192,6 +192,25 @@ def select_mu(
     >>> chosen.rank, round(chosen.sigma, 1)
     (2, 0.1)
     """
+    chosen = search_mu(
+        problem, method, sigma=sigma, folds=folds, lam=lam, rng=rng, progress=progress
+    )
+    if not chosen.result.status.converged:
+        warnings.warn(f"select_mu: {chosen.result.message}", ConvergenceWarning, 2)
+    return chosen
+
+
+def search_mu(
+    problem: Problem,
+    method: str = "noise",
+    *,
+    sigma: float | None = None,
+    folds: int = 5,
+    lam: float | None = None,
+    rng: int | np.random.Generator = 0,
+    progress: bool = False,
+) -> Selection:
+    """Choose mu and the rank as `select_mu` does, without its warning: for inner use."""
     if not isinstance(problem, Problem):
         raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
     if method not in METHODS:
@@ -230,9 +249,7 @@ class _Search:
         return uninterrupted(result)
 
     def selection(self, method: str, result: Result, fit: Refit) -> Selection:
-        """The choice made; a warning if its solution has not converged."""
-        if not result.status.converged:
-            warnings.warn(f"select_mu: {result.message}", ConvergenceWarning, 4)
+        """The choice made."""
         return Selection(
             method, result.problem.mu, fit.rank, fit.sigma, result, fit, self.considered
         )
