@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
+# Set before the libraries are loaded. Each worker has one core: more threads only wait for
+# each other (PyTorch with two threads took up to thirty times as long on two busy cores).
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 import array_api_strict
 import numpy as np
 import pytest
@@ -33,6 +40,11 @@ AFFINE = Indexed(
     [[0, 1, -1, 2], [1, -1, 2, 0], [-1, 2, 0, 1]],
     offset=np.arange(12.0).reshape(3, 4) / 10,
 )
+
+
+def nightly(*values):
+    """Parameters of a case that only `make nightly` runs."""
+    return pytest.param(*values, marks=pytest.mark.nightly)
 
 
 @pytest.fixture(params=STRUCTURES)
