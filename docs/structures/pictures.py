@@ -1,4 +1,4 @@
-"""The pictures of the structures: which entry of the signal stands where in the matrix."""
+"""Pictures of the structures: the place of each entry of the signal in the matrix."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,7 +7,7 @@ from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylves
 
 
 def draw(structure: Structure, title: str, *, lines: tuple[int, int] | None = None) -> None:
-    """The index map in colours, with numbers; `lines` are the sides of the blocks."""
+    """Draw the index map in colours, with numbers; `lines` has the sides of the blocks."""
     index = structure.index()
     size = 0.62 * index.shape[1] + 1, 0.62 * index.shape[0] + 1
     _, ax = plt.subplots(figsize=size, layout="constrained")
