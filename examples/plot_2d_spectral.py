@@ -3,8 +3,8 @@ A surface from a fifth of its samples
 =====================================
 
 A surface of 101 x 101 points is the sum of six plane waves. One point in five is measured, at
-random places, with noise (SNR 10). What is the rest? This is the set-up of Yu, Ma, Yu, Carbonell
-and Sra (2014), who took it from Chen and Chi.
+random places, with noise (SNR 10). What are the other values? This is the set-up of Yu, Ma, Yu,
+Carbonell and Sra (2014), who took it from Chen and Chi.
 """
 
 import matplotlib.pyplot as plt
@@ -24,13 +24,13 @@ print(found)
 
 
 def error(guess, truth=data.truth):
-    """Norm of the difference over that of the truth."""
+    """Norm of the difference over the norm of the truth."""
     return float(np.linalg.norm(guess - truth) / np.linalg.norm(truth))
 
 
 # %%
-# The rivals: zeros where nothing was measured, and interpolation on triangles (SciPy's `griddata`,
-# linear and cubic; the nearest sample outside of the outermost triangles).
+# The rivals are zeros at the points that were not measured, and interpolation on triangles
+# (SciPy's `griddata`, linear and cubic; the nearest sample outside the outermost triangles).
 
 places, values = np.argwhere(data.seen), data.samples[data.seen]
 everywhere = tuple(np.indices(data.truth.shape))
@@ -67,14 +67,14 @@ inside = np.abs(found.signal - data.truth) < 1.96 * found.stderr
 print(f"share of the surface inside the 95% band: {inside.mean():.2f}")
 
 # %%
-# The interpolations are no better than zeros, and that is no fault of theirs: the waves are shorter
-# than the distance of neighbouring samples.
+# Interpolation is not better than zeros, because the waves are shorter than the distance between
+# neighbouring samples.
 #
 # Where it fails
 # --------------
-# A picture with edges is no sum of a few waves. Half of a disc of 32 x 32 points is seen: the
-# local fits that `recover` turns to are hardly better than interpolation on triangles, and slower.
-# Where edges are what you look for, use a method made for them, such as total variation.
+# A picture with edges is not a sum of a few waves. Here half of a picture of a disc, 32 x 32
+# points, is seen. `recover` then uses local fits, which are hardly better than interpolation on
+# triangles, and slower. If edges matter, use a method made for them, such as total variation.
 
 rows, columns = np.indices((32, 32))
 disc = ((rows - 15) ** 2 + (columns - 17) ** 2 < 90) * 1.0

@@ -2,12 +2,12 @@
 The common roots of two noisy polynomials
 =========================================
 
-Two polynomials share a divisor of degree four, but their coefficients are known only to a few
-digits: with noise they share no root at all. Which polynomials with a common divisor are
+Two polynomials have a common divisor of degree four, but their coefficients are known only to a
+few digits. With this noise they have no common root. Which polynomials with a common divisor are
 nearest, and what is the divisor?
 
-`approximate_gcd` starts from the singular vectors of Sylvester matrices and then makes the change
-of the coefficients as small as it gets.
+`approximate_gcd` starts from the singular vectors of Sylvester matrices and then minimises the
+change of the coefficients.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ print(found)
 print("roots of the divisor:", np.round(found.roots, 4))
 
 # %%
-# All roots of the two noisy polynomials, and those that `approximate_gcd` says they share.
+# All roots of the two noisy polynomials, and the common roots that `approximate_gcd` finds.
 
 fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
 angle = np.linspace(0, 2 * np.pi, 200)
@@ -44,12 +44,12 @@ ax.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
 ax.legend(frameon=False)
 
 # %%
-# Two rivals. The Euclidean algorithm divides with remainder until that is below a tolerance.
-# The Sylvester matrix loses as much rank as there are shared roots, and the powers of these roots
-# span its null space, from which a shift reads them (as ESPRIT does). Both are told the degree,
-# which spares them a tolerance: Euclid stops at the remainder of degree four, which is what the
-# best tolerance does, and the null space takes the four smallest singular values.
-# `approximate_gcd` is told the noise level and finds the degree.
+# There are two rivals. The Euclidean algorithm divides with remainder until the remainder is below
+# a tolerance. The null-space method uses the Sylvester matrix: it loses one rank per common root,
+# the powers of these roots span its null space, and a shift gives the roots (as in ESPRIT). Both
+# rivals know the degree, so they need no tolerance: Euclid stops at the remainder of degree four,
+# as with the best tolerance, and the null space uses the four smallest singular values.
+# `approximate_gcd` knows the noise level and finds the degree.
 
 
 def euclid(p, q, degree):
@@ -68,7 +68,7 @@ def null_space(p, q, degree):
 
 
 def error(roots):
-    """Root mean square distance of the shared roots to those found, paired; inf if too few."""
+    """Root mean square distance of the true to the found roots, in pairs; inf if too few."""
     if roots.size != shared.size:
         return np.inf
     apart = np.abs(np.subtract.outer(shared, roots)) ** 2
@@ -107,9 +107,9 @@ plt.show()
 # %%
 # Where it fails
 # --------------
-# The null space of the Sylvester matrix is within a factor of three or so of the best at every
-# noise level. If that is enough and the degree is known, it takes two lines. At noise 0.1 nothing
-# works: noise of that size could also have made more shared roots, the test takes the
-# largest degree it cannot refuse, and the degree is wrong every time. The rivals, told the
-# degree, are off by half a unit there. Without `noise=` the degree has to show as a jump of the
-# change, and above noise of about a thousandth it does not.
+# The null space of the Sylvester matrix is within a factor of about three of the best at every
+# noise level. If that is enough and the degree is known, it takes two lines. At noise 0.1 no method
+# works: noise of that size could also hide more common roots, the test takes the largest degree
+# that it cannot reject, and the degree is wrong every time. The rivals, which know the degree, have
+# an error of half a unit there. Without `noise=` the degree must show as a jump of the change;
+# above a noise of about 0.001 there is no such jump.

@@ -2,14 +2,14 @@
 Learning an automaton from strings
 ==================================
 
-A source emits strings of a's and b's. How likely is each string, also those that were never seen?
-If the source is an automaton with a few states, the matrix with a row for each prefix, a column for
-each suffix, and the probability of prefix + suffix as entry has as low a rank as there are
-states: a Hankel matrix indexed by strings. Spectral learning (Hsu, Kakade and Zhang; Balle and
-Mohri) reads the automaton from its singular vectors.
+A source emits strings of a's and b's. What is the probability of each string, including those that
+were never drawn? Take a matrix with a row per prefix and a column per suffix, whose entries are the
+probabilities of prefix + suffix: a Hankel matrix indexed by strings. If the source is an automaton,
+the rank of this matrix is the number of states. Spectral learning (Hsu, Kakade and Zhang; Balle and
+Mohri) computes the automaton from its singular vectors.
 
-Here the counts of some strings are lost. `Indexed` states the structure, and the matrix of low
-rank is fitted to the counts that are there.
+Here the counts of some strings are lost. `Indexed` defines the structure, and `refit` fits a matrix
+of low rank to the other counts.
 """
 
 import itertools
@@ -21,7 +21,7 @@ import numpy as np
 from structrank import Indexed, Problem, Weighted, noise_mu, refit, solve
 
 # %%
-# The source: three states, with the chance to stop, or to emit a letter and move.
+# The source has three states. In each it may stop, or emit a letter and move.
 
 start = np.array([0.8, 0.2, 0.0])
 stop = np.array([0.1, 0.2, 0.35])
@@ -32,7 +32,7 @@ moves = {
 
 
 def probability(string, start, moves, stop):
-    """What an automaton says of a string."""
+    """The probability of a string in an automaton."""
     state = start
     for letter in string:
         state = state @ moves[letter]
@@ -40,7 +40,7 @@ def probability(string, start, moves, stop):
 
 
 def words(longest):
-    """All strings up to a length, the shortest first."""
+    """All strings up to a length, shortest first."""
     lengths = range(longest + 1)
     return ["".join(w) for n in lengths for w in itertools.product("ab", repeat=n)]
 
@@ -50,7 +50,7 @@ strings = words(8)
 truth = np.array([probability(s, start, moves, stop) for s in strings])
 
 # %%
-# Twenty thousand strings are drawn; the counts of a fifth of the short strings are lost.
+# We draw twenty thousand strings, and lose the counts of a fifth of the short strings.
 
 rng = np.random.default_rng(0)
 draws = 20_000
@@ -64,8 +64,8 @@ print(
 )
 
 # %%
-# The structure is a table of which string stands where. Lifted weights count each
-# entry of the matrix once. The noise of a frequency f is about sqrt(f / draws).
+# The structure is a table with the number of the string at each place. Lifted weights give each
+# entry of the matrix the same weight. The noise of a frequency f is about sqrt(f / draws).
 
 place = {s: k for k, s in enumerate(strings)}
 index = np.array([[place[p + s] for s in suffixes] for p in prefixes])
@@ -74,7 +74,7 @@ states = 3
 
 
 def fitted(frequency, lost, draws):
-    """The matrix of as many states as there are, fitted to the counts that are there."""
+    """The matrix whose rank is the number of states, fitted to the known counts."""
     problem = Problem(structure, frequency, mu=1.0, measure=Weighted("lifted", ~lost))
     sigma = np.sqrt(frequency[~lost].mean() / draws)
     result = solve(replace(problem, mu=noise_mu(problem, sigma)))
@@ -95,8 +95,8 @@ axes[0].set_ylabel("prefix (number)")
 fig.colorbar(picture, ax=axes, label="log10 of the probability", shrink=0.8)
 
 # %%
-# A row of the left factor is what a prefix does to the states. So the row of prefix + letter is the
-# row of the prefix times the letter's matrix.
+# A row of the left factor is the state after a prefix. So the row of prefix + letter is the row of
+# the prefix times the matrix of the letter.
 
 
 def automaton(matrix):
@@ -116,8 +116,8 @@ def automaton(matrix):
 ours = automaton(fit.X.to_dense())
 
 # %%
-# The rival is the same with the singular vectors of the empirical matrix, with zeros for what is
-# lost, and with what is lost filled by truncating the matrix again and again.
+# The rivals use the singular vectors of the empirical matrix: with zeros for the lost counts, and
+# with lost counts that are filled by repeated truncation of the matrix.
 
 zeros = np.where(lost, 0.0, frequency)
 classic = automaton(structure.to_dense(zeros))
@@ -165,11 +165,11 @@ ax.legend(frameon=False)
 # %%
 # Where it fails
 # --------------
-# Filling by truncation, iterated a thousand times, does as well here; two hundred were far from
-# enough, and nothing in it tells. With all counts there, classic spectral learning has nothing to
-# fill in and is as good with one decomposition. The number of states was told to all; the convex
-# solution by itself has rank seven, as the noise of frequent strings is larger than that of
-# rare ones, which one mu cannot know.
+# A thousand iterations of truncation are as good here. Two hundred were far from enough, and the
+# method does not notice. If no counts are lost, classic spectral learning is as good with one
+# decomposition. All methods know the number of states. The convex solution by itself has rank
+# seven: the noise of frequent strings is larger than that of rare strings, and a single mu cannot
+# account for both.
 
 nothing = np.zeros(len(strings), dtype=bool)
 for draws in (500, 5_000, 50_000):

@@ -2,17 +2,17 @@
 A model of a CD player's arm from a record with gaps
 ====================================================
 
-You have records of what went into a machine and what came out, half of the samples were lost on
-the way, and you need a model that predicts the machine's outputs. Subspace identification such
-as N4SID takes no missing samples, so people interpolate first. `identify` takes the record as
-it is: it fills inputs and outputs together, with the least nuclear norm of their joint block-Hankel
-matrix, and then fits the model to what was seen.
+You have recorded the inputs and outputs of a machine, half of the samples were lost, and you need a
+model that predicts the outputs. Subspace methods such as N4SID cannot use missing samples, so
+people interpolate first. `identify` uses the record as it is. It fills inputs and outputs together,
+by minimising the nuclear norm of their joint block-Hankel matrix, and then fits the model to the
+samples that were seen.
 
-The record is the arm of a CD player, two inputs (the forces of its actuators) and two outputs
-(related to its tracking accuracy), 2048 samples, from DaISy (De Moor B.L.R. (ed.), DaISy: Database
-for the Identification of Systems, Department of Electrical Engineering, ESAT/STADIUS, KU Leuven,
-Belgium; file `daisy/cdplayer.mat`, not for redistribution). It has to be in the folder that
-`STRUCTRANK_DATA` names. N4SID is that of the package nfoursid.
+The record comes from the arm of a CD player: two inputs (the forces of its actuators) and two
+outputs (related to its tracking accuracy), 2048 samples, from DaISy (De Moor B.L.R. (ed.), DaISy:
+Database for the Identification of Systems, Department of Electrical Engineering, ESAT/STADIUS, KU
+Leuven, Belgium; file `daisy/cdplayer.mat`, not for redistribution). It must be in the folder that
+`STRUCTRANK_DATA` names. N4SID comes from the package nfoursid.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -29,7 +29,7 @@ from scipy.io import loadmat
 from structrank import InputOutputModel, identify
 
 record = loadmat(Path(os.environ["STRUCTRANK_DATA"]) / "daisy" / "cdplayer.mat")["cdplayer"]
-first, second = np.split(record, 2)  # one half for identification, one to see how good it is
+first, second = np.split(record, 2)  # one half for identification, one for the comparison
 
 
 def with_gaps(share):
@@ -44,14 +44,14 @@ for ax, name, whole, seen in zip(axes, names, first.T, with_gaps(0.5).T, strict=
     ax.plot(whole[:150], color="0.7")
     ax.plot(seen[:150], "C0.", ms=4)
     ax.set_ylabel(name)
-axes[0].set_title("The first 150 samples; dots are what is left of them")
+axes[0].set_title("The first 150 samples; dots are the samples that are left")
 axes[-1].set_xlabel("sample")
 
 # %%
 # Identify
 # --------
 #
-# The order comes from the data.
+# `identify` finds the order.
 
 shares = (0.0, 0.2, 0.5)
 models = {}
@@ -64,9 +64,9 @@ for share in shares:
 # The rival
 # ---------
 #
-# Straight lines over the gaps, then N4SID with 15 block rows. Its order, from 1 to 10, is chosen as
-# `identify` chooses, by the error on the last third of a record of which the first two were used;
-# and once more in hindsight, by the very data on which both are compared.
+# Linear interpolation over the gaps, then N4SID with 15 block rows. Its order, from 1 to 10, is
+# chosen as in `identify`: by the error on the last third of the record, after identification from
+# the first two thirds. A second choice is made in hindsight, on the data of the comparison.
 
 
 def n4sid(samples):
@@ -87,7 +87,7 @@ def n4sid(samples):
 
 
 def fit(model, data):
-    """How much of both outputs its simulation explains, in percent, zero if it runs away."""
+    """Mean fit of both simulated outputs, in percent; zero for an unstable model."""
     return model.fit(data[:, :2], data[:, 2:]).mean() if model.stable else 0.0
 
 
@@ -107,12 +107,12 @@ for share in shares:
     )
 
 # %%
-# What the models say
+# Frequency responses
 # -------------------
 #
-# The frequency response of the arm from the first input to the first output. The inputs hold next
-# to nothing above 0.4 radians a sample, so nothing can be said there. The notch at 0.23 is there
-# in the models of `identify` from all and from half of the samples.
+# The frequency response of the arm from the first input to the first output. The inputs contain
+# almost nothing above 0.4 radians per sample, so the models are not determined there. Both models
+# of `identify`, from all and from half of the samples, have the notch at 0.23.
 
 omega = np.linspace(0.02, 0.4, 400)
 
@@ -130,11 +130,11 @@ ax.plot(omega, gain(models[0.0]), "k", label="structrank, all samples")
 ax.plot(omega, gain(models[0.5]), "C0", label="structrank, half missing")
 ax.plot(omega, gain(rivals[0.0]), "0.6", ls="--", label="N4SID, all samples")
 ax.plot(omega, gain(rivals[0.5]), "C1", label="N4SID, half missing, interpolated")
-ax.set(xlabel="frequency (radians a sample)", ylabel="gain, input 1 to output 1 (dB)")
+ax.set(xlabel="frequency (radians per sample)", ylabel="gain, input 1 to output 1 (dB)")
 ax.legend()
 
 # %%
-# The new data, simulated from the inputs alone by the models from half of the samples.
+# The new data, simulated from the inputs alone with the models from half of the samples.
 
 t = slice(200, 400)
 fig, axes = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
@@ -155,8 +155,7 @@ plt.show()
 # Where it fails
 # --------------
 #
-# The inputs are smooth, so straight lines are nearly right, and with half of the samples missing
-# the two methods are about even; N4SID with the order that is best in hindsight is ahead by a
-# hair. The sharp resonance at 0.075, which the model of order 8 from all samples has, is lost with
-# the samples. A system that is not linear, such as an arm that hits its stop, is fitted by
-# neither.
+# The inputs are smooth, so linear interpolation is nearly right. With half of the samples missing
+# the two methods are about equal; N4SID with the best order in hindsight is slightly better. The
+# model of order 8 from all samples has a sharp resonance at 0.075, which the model from half of the
+# samples misses. Neither method can fit a nonlinear system, such as an arm that hits its stop.

@@ -2,9 +2,9 @@
 How close is close enough?
 ==========================
 
-An iterative solver that has stopped moving may still be far from the optimum. `solve` knows better:
-with every iterate comes a bound from below that no signal whatever can beat. The distance
-between the two is the certified gap, and it holds whatever the solver did.
+An iterative solver whose iterates no longer change may still be far from the optimum. `solve`
+computes a lower bound with every iterate: no signal has an objective below it. The distance between
+the objective and this bound is the certified gap. It is valid however the iterate was found.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -43,8 +43,7 @@ print(result)
 result.plot()
 
 # %%
-# The two bounds, around the optimum. A run to a gap ten times smaller stands for the
-# optimum.
+# The two bounds around the optimum. The optimum is taken from a run to a gap ten times smaller.
 
 best = solve(problem, gap=1e-6)
 objective, gap = np.array(result.history.objective), np.array(result.history.gap)
@@ -60,9 +59,9 @@ ax.legend(frameon=False)
 
 # %%
 # The rival is the alternating direction method of multipliers on the dense matrix (Fazel, Pong,
-# Sun and Tseng, 2013). Its price of a departure from the structure, beta, was the best of three
-# when tried on 200 rows. It is charged for its steps alone, and not for the bounds by which
-# it is stopped; `solve` pays for its own.
+# Sun and Tseng, 2013). Its penalty beta on the departure from the structure was the best of three
+# values on 200 rows. Its time includes only its steps, not the bounds that stop it; the time of
+# `solve` includes its bounds.
 
 stop = Stop(max_iter=3000, xtol=None, rtol=None, gap=1e-4)
 sizes, ours, dense = (60, 120, 240), [], []
@@ -88,10 +87,10 @@ plt.show()
 # %%
 # Where it fails
 # --------------
-# On small matrices: with 60 rows a tuned dense method is faster, with 120 about as fast, since each
-# of its steps is one small decomposition. And the certificate says how close the objective is to
-# its optimum, not how close the signal is to the truth: the optimum itself is shrunk, which
-# `refit` undoes.
+# On small matrices a tuned dense method is faster (60 rows) or about as fast (120 rows), since each
+# of its steps is one small decomposition. The certificate says how close the objective is to its
+# optimum, not how close the signal is to the truth: the optimum itself is shrunk. `refit` removes
+# the shrinkage.
 
 fit = refit(result, rank=6)
 shrunk, refitted = (np.linalg.norm(y - truth) / np.linalg.norm(truth) for y in (result.y, fit.y))

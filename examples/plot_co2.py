@@ -3,11 +3,11 @@ Missing weeks and the next year of the CO2 record
 =================================================
 
 The weekly carbon dioxide record of Mauna Loa (1958 to 2001, a data set that comes with
-statsmodels) lacks 59 weeks. What were they, and what does the next year look like?
+statsmodels) lacks 59 weeks. What are their values, and what are those of the next year?
 
 A trend and a season are a sum of a few exponentials and sinusoids, so the Hankel matrix of the
-series has low rank. `impute` fills the gaps and `forecast` carries the modes on. Both get the
-window of two years: long enough to hold the season twice, short enough to be quick.
+series has low rank. `impute` fills the gaps, and `forecast` extrapolates the modes. Both use a
+window of two years: long enough for two seasons, short enough to be fast.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ def rmse(guess, truth):
 
 
 # %%
-# To know how good the filling is, twelve more gaps of half a year are cut out. One call fills them
-# and the 59 weeks that were never there.
+# To measure the error, we remove twelve more gaps of half a year. One call fills these gaps and the
+# 59 weeks that were never recorded.
 
 removed = np.zeros(len(series), dtype=bool)
 for start in np.linspace(0.05 * len(series), 0.93 * len(series), 12).astype(int):
@@ -53,9 +53,9 @@ axes[0].legend(frameon=False)
 axes[1].set_xlabel("year")
 
 # %%
-# The rivals: straight lines over the gaps, and what a careful person does: take the mean
-# season off (the mean of each week of the year, about a running mean of a year), draw straight
-# lines, put the season back.
+# The first rival is linear interpolation. The second is what a careful person does: subtract the
+# mean season (the mean of each week of the year, relative to a running mean of one year),
+# interpolate linearly, and add the season again.
 
 linear = samples.interpolate()
 trend = linear.rolling(53, center=True, min_periods=27).mean()
@@ -72,9 +72,9 @@ inside = np.abs(filled.signal - series)[removed] < 1.96 * filled.stderr[removed]
 print(f"share of the removed weeks inside the 95% band: {inside.mean():.2f}")
 
 # %%
-# The last year, from all before. The rivals are the year before, the same with the mean
-# growth of a year added, and Holt-Winters exponential smoothing with an additive trend and season,
-# which needs a series without gaps and gets the one with straight lines.
+# The last year, forecast from all years before it. The rivals are the year before, the same plus
+# the mean growth of one year, and Holt-Winters exponential smoothing with an additive trend and
+# season. The last one needs a series without gaps, so it gets the linearly interpolated series.
 
 past, future = series[:-52], series[-52:]
 ahead = forecast(past, 52, window=104)
@@ -88,7 +88,7 @@ smoothing = model.fit().forecast(52)
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 ax.plot(past[-156:], color="0.5", lw=1, label="known")
-ax.plot(future, ".", color="C1", label="what came")
+ax.plot(future, ".", color="C1", label="recorded later")
 ax.plot(ahead.mean, color="C0", label="structrank, with 95% intervals")
 ax.fill_between(future.index, ahead.lower, ahead.upper, color="C0", alpha=0.2, lw=0)
 ax.plot(smoothing, "--", color="C2", lw=1, label="exponential smoothing")
@@ -107,10 +107,10 @@ plt.show()
 # %%
 # Where it fails
 # --------------
-# Straight lines after the mean season is taken off fill these gaps about as well. They know that a
-# year has 52 weeks, which nobody told `impute`. Where the period is known and the season hardly
-# changes, that is all it takes. The band of the gaps is a little too narrow.
+# Linear interpolation of the series without its mean season fills these gaps about as well. It uses
+# the period of 52 weeks, which `impute` does not know. If the period is known and the season hardly
+# changes, this simple method is enough. The band of the gaps is a little too narrow.
 #
 # The window matters for the forecast: with 60 weeks its error was 0.74 ppm, with 156 weeks 0.32.
 # The default, half of the series, suits a few modes in a short series; here it takes minutes and
-# is no better (0.41). The intervals are cautious: all 52 weeks are inside.
+# is not better. The intervals are cautious: all 52 weeks are inside.

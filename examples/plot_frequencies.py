@@ -2,10 +2,10 @@
 Two close tones in a short record with gaps
 ===========================================
 
-A record of 90 samples holds two tones that are 0.6 of a Fourier bin apart, a third of it
-is lost, and there is noise. Are there two tones, and where?
+A record of 90 samples contains noise and two tones that are 0.6 of a Fourier bin apart. A third of
+the samples are lost. Are there two tones, and at which frequencies?
 
-`frequencies` finds how many modes there are, fits them, and says how sure it is.
+`frequencies` finds the number of modes, fits them, and returns their standard errors.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.signal import find_peaks, lombscargle
 from scipy.signal.windows import hann
 
-from structrank.signals import spectrum as frequencies
+from structrank import frequencies
 
 n, rate = 90, 100.0  # samples, hertz
 tones = np.array([12.0, 12.0 + 0.6 * rate / n])  # hertz
@@ -36,8 +36,8 @@ ax.set(xlabel="time (s)", ylabel="signal", ylim=(-2.2, 2.8))
 ax.legend(frameon=False, ncols=2, loc="upper center")
 
 # %%
-# A real tone is a pair of modes at plus and minus its frequency; the positive ones are shown.
-# The tones are known not to decay.
+# A real tone is a pair of modes at plus and minus its frequency; we show the positive ones. We know
+# that the tones do not decay.
 
 modes = frequencies(samples, undamped=True)
 positive = modes.frequencies[:, 0] > 0
@@ -48,8 +48,9 @@ for f, bar in zip(found, bars, strict=True):
     print(f"{f:.2f} +- {bar:.2f} Hz")
 
 # %%
-# The rivals: the Fourier transform of the record with zeros for what is lost, with and without
-# a Hann window, and the Lomb-Scargle periodogram, which is made for gaps. All on a fine grid.
+# The rivals are the Fourier transform of the record with zeros for the lost samples, with and
+# without a Hann window, and the Lomb-Scargle periodogram, which is made for gaps. All of them are
+# computed on a fine grid.
 
 grid = np.linspace(8, 18, 2001)
 waves = np.exp(-2j * np.pi * np.outer(grid, t))
@@ -70,7 +71,7 @@ ax.legend(frameon=False)
 
 
 def off(found, tones):
-    """Mean distance of each tone to the nearest one found, in hertz."""
+    """Mean distance of each tone to the nearest tone found, in hertz."""
     return float(np.mean(np.min(np.abs(np.subtract.outer(tones, found)), axis=1)))
 
 
@@ -86,13 +87,13 @@ print(f"mean error of the tones (Hz): structrank {off(found, tones):.3f}, {rival
 # %%
 # Where it fails
 # --------------
-# The same record with two equal tones closer and closer, five draws of noise each. At 0.3 bins
-# the errors are large, and `frequencies` warns where the samples hardly tell the two apart. How
-# close is too close depends on the noise and on the phases of the tones, so simulate a record like
-# yours before you trust a close pair.
+# The same record with two equal tones at smaller and smaller distances, five draws of noise each.
+# At 0.3 bins the errors are large, and `frequencies` warns if the samples hardly distinguish the
+# two tones. The smallest useful distance depends on the noise and on the phases of the tones, so
+# simulate a record like yours before you trust a close pair.
 #
-# `undamped=True` is knowledge that the rivals use as well. Without it a close pair and one decaying
-# tone look alike in a short record.
+# The rivals also assume that the tones are undamped. Without `undamped=True` a close pair and one
+# decaying tone cannot be distinguished in a short record.
 
 apart, draws = (0.8, 0.6, 0.5, 0.4, 0.3), 5
 medians = {"structrank": [], "Lomb-Scargle": []}

@@ -2,19 +2,19 @@
 An MR image from a part of k-space and eight coils
 ==================================================
 
-A scanner measures the Fourier transform of an image, k-space, a point at a time, and the patient
-has to lie still meanwhile. So a few points are measured, by several coils at once. Can the others
-be found from them?
+A scanner measures the Fourier transform of an image, k-space, one point after the other, and the
+patient must lie still during that time. So only some points are measured, by several coils at once.
+Can the other points be computed from them?
 
-Each coil sees the image through a smooth sensitivity of its own. Products with smooth functions are
-convolutions with short kernels in k-space, so small windows of k-space, all coils side by side,
-are linearly dependent: their block-Hankel matrix has low rank. No map of the sensitivities and no
-calibration are needed. Methods that use this are known as SAKE, LORAKS and ALOHA.
+Each coil has a smooth sensitivity that multiplies the image. Products with smooth functions are
+convolutions with short kernels in k-space, so small windows of k-space, with all coils side by
+side, are linearly dependent: their block-Hankel matrix has low rank. The method needs no map of the
+sensitivities and no calibration. Methods of this kind are known as SAKE, LORAKS and ALOHA.
 
 The recording is a slice of a head, 8 coils x 230 x 180 points, 12.4% of them measured: a random
 pattern and a full square in the middle. It comes from the tutorial of sigpy
-(`mri/cartesian_ksp.npy`, BSD-3 licence) and has to be in the folder that `STRUCTRANK_DATA` names.
-We take the middle 96 x 96 points, an image of lower resolution, of which 30% are measured.
+(`mri/cartesian_ksp.npy`, BSD-3 licence) and must be in the folder that `STRUCTRANK_DATA` names.
+We use the middle 96 x 96 points, an image of lower resolution, of which 30% are measured.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -34,9 +34,9 @@ kspace = recorded[:, 67:163, 42:138] / np.abs(recorded).max()
 measured = np.abs(kspace[0]) > 0
 
 # %%
-# Nobody knows the points that were not measured. To see how well they are found, a tenth of the
-# measured ones is hidden as well; where no point around is missing they are easy, so those
-# outside of the full square are also looked at by themselves.
+# The points that were not measured are unknown. To measure the error, we also hide a tenth of the
+# measured points. Hidden points with all neighbours measured are easy, so we also report the error
+# outside the full square.
 
 rng = np.random.default_rng(0)
 hidden = measured & (rng.random(measured.shape) < 0.1)
@@ -56,9 +56,10 @@ for ax in axes:
 # Complete
 # --------
 #
-# Windows of 5 x 5 points of 8 coils are the columns of a matrix of 200 x 8464. `gcgls` with a loose
-# certified gap is enough here. The price mu of the nuclear norm is lowered in two steps, each
-# started from the one before; samples carry weights of how often they occur in the matrix.
+# Windows of 5 x 5 points of 8 coils are the columns of a matrix of 200 x 8464. `gcgls` with a large
+# certified gap is enough here. The weight mu of the nuclear norm is lowered in two steps, and the
+# second starts from the result of the first. The weights of the samples depend on how often they
+# occur in the matrix.
 
 samples = np.moveaxis(np.where(seen, kspace, np.nan), 0, -1)[..., None]  # coils last, as blocks
 structure = Hankel(seen.shape, window=(5, 5), block=(8, 1))
@@ -73,10 +74,10 @@ completed = np.moveaxis(result.y[..., 0], -1, 0)
 print(result)
 
 # %%
-# How good is it?
-# ---------------
+# The error
+# ---------
 #
-# Zero filling leaves zeros. The other rival interpolates linearly between the points seen.
+# One rival is zero filling. The other interpolates linearly between the seen points.
 
 places = np.argwhere(seen)
 everywhere = np.argwhere(np.ones_like(seen))
@@ -96,8 +97,8 @@ for name, where in (("all hidden points", hidden), ("those outside of the square
     )
 
 # %%
-# The image is the root of the sum of squares over coils of the inverse transforms. Measured points
-# stay as they are.
+# The image is the root of the sum over the coils of the squared inverse transforms. Measured points
+# keep their values.
 
 
 def image(values):
@@ -121,9 +122,9 @@ plt.show()
 # Where it fails
 # --------------
 #
-# Outside of the square, where a point has few neighbours, the error is three times that of the
-# whole. It gets worse further out: beyond the 96 x 96 points used here only one in thirteen is
-# measured. The price of a hundredth of `mu_max` was chosen by the hidden points; at three times
-# that price the error outside is 0.50. Linear interpolation is no rival, as k-space oscillates
-# from point to point. Methods that know the sensitivities of the coils from a scan of their own, or
-# add a price for edges in the image, go further still.
+# Outside the square a point has few measured neighbours, and the error is three times that of all
+# hidden points. It grows further out: beyond the 96 x 96 points used here only one point in
+# thirteen is measured. The value of mu, a hundredth of `mu_max`, was chosen with the hidden points;
+# three times this value gives an error of 0.50 outside. Linear interpolation fails because k-space
+# oscillates from point to point. Methods that measure the sensitivities of the coils in a separate
+# scan, or that penalise edges in the image, are better still.

@@ -1,19 +1,20 @@
 """
-The water in an MR spectrum: can it be taken out?
-=================================================
+The water in an MR spectrum: can it be removed?
+===============================================
 
-In a proton spectrum of the brain the water is a hundred times stronger than the metabolites a
-radiologist wants to see, even after the scanner has suppressed most of it. The standard way to
-take it out is HSVD (in its fast form HLSVD): find the damped sinusoids of the decay from the
-singular vectors of its Hankel matrix, cut at a rank of 20 to 30, and subtract those near 4.7 ppm.
+In a proton spectrum of the brain the water is a hundred times stronger than the metabolites that
+interest a radiologist, even after the scanner has suppressed most of it. The standard way to
+remove it is HSVD (in its fast form HLSVD): compute the damped sinusoids of the decay from the
+singular vectors of its Hankel matrix, truncated at a rank of 20 to 30, and subtract the sinusoids
+near 4.7 ppm.
 
-`frequencies` finds the same modes with no rank to choose, and also where samples are missing,
-which HSVD cannot take.
+`frequencies` finds the same modes and chooses the rank itself. It also works with missing samples,
+which HSVD does not.
 
 The recording is a single-voxel spectrum at 3 T from the test data of suspect
-(`mrs/SVS_30.rda`, MIT licence). It has to be in the folder that `STRUCTRANK_DATA` names. A Siemens
-.rda file is a text header and complex numbers. The first few samples and the last hundred are
-spoilt by the scanner's filter; we use 256 early ones, after which little but noise is left.
+(`mrs/SVS_30.rda`, MIT licence). It must be in the folder that `STRUCTRANK_DATA` names. A Siemens
+.rda file has a text header, followed by complex numbers. The scanner's filter distorts the first
+few samples and the last hundred. We use 256 early samples; later ones are mostly noise.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -24,8 +25,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from structrank import Modes
-from structrank.signals import spectrum as frequencies
+from structrank import Modes, frequencies
 
 DWELL, CARRIER, WATER = 833e-6, 123.234655, 4.7  # s, MHz, ppm: from the header
 
@@ -37,12 +37,12 @@ n = len(fid)
 
 
 def shift(frequency):
-    """Cycles a sample in ppm."""
+    """Convert cycles per sample to ppm."""
     return WATER - frequency / DWELL / CARRIER
 
 
 def spectrum(signal):
-    """With the phase of the first sample of the recording taken off."""
+    """The spectrum, after removing the phase of the first sample of the recording."""
     turned = signal * np.exp(-1j * np.angle(fid[0]))
     return np.fft.fftshift(np.fft.fft(turned, 4096))
 
@@ -52,7 +52,7 @@ ppm = shift(np.fft.fftshift(np.fft.fftfreq(4096)))
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 ax.plot(ppm, spectrum(fid).real / 1e5)
 ax.set(xlabel="shift (ppm)", ylabel="spectrum, real part (1e5)", xlim=(6, 0))
-ax.set_title("As recorded: all that is seen is water")
+ax.set_title("As recorded: only water is visible")
 
 # %%
 # Find the modes, subtract the water
@@ -71,7 +71,7 @@ def water_of(modes):
 without_water = fid - water_of(modes)
 
 # %%
-# Each mode has standard errors. That of N-acetyl aspartate stands at 2.01 ppm:
+# Each mode has standard errors. N-acetyl aspartate is expected at 2.01 ppm:
 
 naa = np.argmin(np.abs(shift(modes.frequencies[:, 0]) - 2.01))
 at, spread = shift(modes.frequencies[naa, 0]), modes.stderr.frequencies[naa, 0] / DWELL / CARRIER
@@ -81,7 +81,7 @@ print(f"N-acetyl aspartate at {at:.4f} +- {spread:.4f} ppm")
 # HSVD
 # ----
 #
-# A dense decomposition and a shift of its left singular vectors.
+# HSVD is a dense decomposition and a shift of its left singular vectors.
 
 
 def hsvd(signal, rank=25):
@@ -102,14 +102,16 @@ def size(signal, lowest, highest):
 
 
 def left(signal):
-    """Water that is left, in percent."""
+    """Remaining water, in percent."""
     return 100 * size(signal, 4.4, 5.0) / size(fid, 4.4, 5.0)
 
 
-print(f"water left, in percent: structrank {left(without_water):.2f}, HSVD {left(by_hsvd):.2f}")
+print(
+    f"remaining water, in percent: structrank {left(without_water):.2f}, HSVD {left(by_hsvd):.2f}"
+)
 
 # %%
-# Nearly all of it is gone either way, and the metabolites stand: N-acetyl aspartate at 2.0 ppm,
+# Both methods remove nearly all of it, and the metabolites remain: N-acetyl aspartate at 2.0 ppm,
 # creatine at 3.0 and 3.9, choline at 3.2.
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -123,9 +125,9 @@ ax.legend()
 # Half of the samples missing
 # ---------------------------
 #
-# Samples may be left out to save time, or thrown away as disturbed. Half of them are removed here.
-# For HSVD they have to be interpolated first; `frequencies` needs no such thing, and its modes fill
-# the gaps. The reference is what HSVD gave for all the samples.
+# Samples may be skipped to save time, or discarded because of disturbances. Here we remove half of
+# them. HSVD needs interpolated samples. `frequencies` does not, and its modes fill the gaps. The
+# reference is the result of HSVD for all samples.
 
 rng = np.random.default_rng(0)
 removed = rng.random(n) < 0.5
@@ -140,7 +142,7 @@ theirs = {r: interpolated - water_of(hsvd(interpolated, r)) for r in (10, 15, 20
 
 
 def error(signal):
-    """Of the metabolites, over their size."""
+    """Error of the metabolites, relative to their size."""
     return size(signal - by_hsvd, 1.8, 4.2) / size(by_hsvd, 1.8, 4.2)
 
 
@@ -162,12 +164,13 @@ plt.show()
 # Where it fails
 # --------------
 #
-# With all samples there, HSVD of rank 25 leaves a little less water than `frequencies`, and is
-# much faster: its many spare modes take up what is left of a line that is no exact damped
-# sinusoid. Modes near the noise are not found by `frequencies`, which will not call them real.
+# If no samples are missing, HSVD of rank 25 leaves a little less water than `frequencies`, and is
+# much faster: the water line is not an exact damped sinusoid, and the many spare modes of HSVD
+# describe the rest of it. `frequencies` does not find modes near the noise level, because it cannot
+# distinguish them from noise.
 #
 # The error with half of the samples missing depends on how much of the decay is used: 0.42 for
-# these 256 samples, but 0.25 for 384 and 0.34 for 512, since the number of modes found differs. The
-# spoilt samples at the start have to go: with them, and 512 samples, `frequencies` leaves twice
-# and HSVD three times as much water. Water outside of the band of 0.4 ppm is modelled, but not
-# taken out; a wider band takes metabolites with it.
+# these 256 samples, 0.25 for 384 and 0.34 for 512, since the number of modes differs. The distorted
+# samples at the start must be removed: with them, and 512 samples, `frequencies` leaves twice and
+# HSVD three times as much water. Water outside the band of 0.4 ppm is modelled, but not subtracted;
+# a wider band also subtracts metabolites.

@@ -1,17 +1,18 @@
 """
-A quarter of an NMR decay: which spectrum comes back?
-=====================================================
+The spectrum from a quarter of an NMR decay
+===========================================
 
-A free induction decay takes time to record, and the sample may not last that long. Non-uniform
-sampling records a part of it, most of that early, where the signal is. What is the spectrum then?
+To record a free induction decay takes time, and the chemical sample may not last that long.
+Non-uniform sampling records a part of the decay, mostly early, where the signal is strong. What is
+the spectrum?
 
-A decay is a sum of damped sinusoids, so its Hankel matrix has low rank. `recover` fills in what
-was not recorded. The usual answers are zero filling and iterative soft thresholding (IST), which
-looks for a spectrum with few lines.
+A decay is a sum of damped sinusoids, so its Hankel matrix has low rank. `recover` estimates the
+samples that were not recorded. The usual methods are zero filling and iterative soft thresholding
+(IST), which searches for a spectrum with few lines.
 
 The recording is a carbon-13 decay of a protein from the test data of nmrglue
-(`nmr/nmrglue_1D_time.fid`, BSD-3 licence), of which we use the first 512 samples, 10 ms: the rest
-is mostly noise. It has to be in the folder that `STRUCTRANK_DATA` names.
+(`nmr/nmrglue_1D_time.fid`, BSD-3 licence). We use the first 512 samples, 10 ms; the rest is mostly
+noise. The file must be in the folder that `STRUCTRANK_DATA` names.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -35,8 +36,8 @@ t = np.arange(len(fid))
 # Remove three quarters
 # ---------------------
 #
-# A schedule as spectrometers use it: 128 of 512 samples, drawn at random with a probability that
-# falls like the decay itself. Missing samples are NaN.
+# Spectrometers use a schedule like this: 128 of 512 samples, drawn at random with a probability
+# that decreases like the decay. Missing samples are NaN.
 
 rng = np.random.default_rng(0)
 density = np.exp(-t / 128)
@@ -53,10 +54,10 @@ found = recover(samples)
 print(found)
 
 # %%
-# The modes of a protein are too many and too close to be fitted one by one to 128 samples.
-# `recover` notices: samples that it left out were predicted better by fits in smaller windows,
-# whose average it returns. The standard error is then that of these predictions, and follows the
-# size of the decay.
+# A protein has too many modes, too close to each other, for a fit of single modes to 128 samples.
+# `recover` detects this: fits in smaller windows predicted the held-out samples better, so it
+# returns their average. The standard error is then that of these predictions, and is proportional
+# to the size of the decay.
 
 ms = 1e3 * t / about["sw"]
 part = slice(0, 160)
@@ -72,12 +73,12 @@ ax.set(xlabel="time (ms)", ylabel="real part", title="The first 160 samples of t
 ax.legend()
 
 # %%
-# What others do
-# --------------
+# The rivals
+# ----------
 #
-# IST transforms, lowers every line by a threshold, goes back, puts the recorded samples in
-# again, and repeats with a lower threshold. It needs a spectrum of twice the length, or it does
-# much worse.
+# IST transforms, reduces every line by a threshold, transforms back, restores the recorded samples,
+# and repeats with a lower threshold. It needs a spectrum of twice the length; otherwise it is much
+# worse.
 
 
 def soft_thresholding(samples, points=1024, steps=400):
@@ -111,10 +112,10 @@ print(f"error on the removed samples: structrank {ours:.3f}, linear interpolatio
 print(f"error on the removed samples: structrank {ours:.3f}, zero filling {error(0 * fid):.3f}")
 
 # %%
-# The carbonyl line stands at 175 ppm, the aliphatic ones below 70. For the spectrum, the samples
-# that were recorded stay as they are, as they do in IST. Zero filling drowns the small lines in
-# noise of its own making, soft thresholding blurs close ones; linear interpolation, not drawn,
-# loses all that oscillates fast.
+# The carbonyl line is at 175 ppm, the aliphatic lines are below 70. The spectrum uses the recorded
+# samples unchanged, as IST does. Zero filling hides the small lines in artefacts, and soft
+# thresholding blurs close lines. Linear interpolation, which is not shown, loses everything that
+# oscillates fast.
 
 points = 2048
 frequency = np.fft.fftshift(np.fft.fftfreq(points, 1 / about["sw"]))
@@ -138,10 +139,10 @@ plt.show()
 # Where it fails
 # --------------
 #
-# How well it works depends on the draw of the schedule: of three, the errors were 0.14, 0.42 and
-# 0.16, against 0.44, 0.55 and 0.43 of soft thresholding. With the same number of samples spread
-# at random over all of the time, too few fall where the signal is, and the errors are 0.52 to
-# 0.59 instead.
+# The error depends on the random schedule. For three schedules it was 0.14, 0.42 and 0.16; that of
+# soft thresholding was 0.44, 0.55 and 0.43. If the same number of samples is spread uniformly over
+# the whole time, too few samples are early, where the signal is strong, and the errors are 0.52 to
+# 0.59.
 #
-# The ripple at 99 ppm, the frequency of the transmitter, is not in the recording: late in the
-# decay, where one sample in ten or fewer is seen, something slow fits the noise.
+# The ripple at 99 ppm, the frequency of the transmitter, is not in the recording. Late in the decay
+# at most one sample in ten is seen, and there a slow component fits the noise.

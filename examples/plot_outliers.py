@@ -2,11 +2,11 @@
 A sensor that sometimes reads nonsense
 ======================================
 
-A sensor on a machine measures a vibration. One reading in twenty is a gross error: a dropped bit,
-a spike. A few readings are lost. What was the vibration?
+A sensor on a machine measures a vibration. One reading in twenty is a gross error, such as a
+dropped bit or a spike. Some readings are lost. What was the vibration?
 
-`recover(samples, robust=True)` finds the readings that do not go with the others, leaves them
-out, and recovers the rest.
+`recover(samples, robust=True)` finds the readings that are inconsistent with the others, excludes
+them, and recovers the signal from the rest.
 """
 
 import warnings
@@ -33,7 +33,7 @@ print(found)
 flagged = np.flatnonzero(found.outliers)
 print(
     f"{wrong.size} gross errors: {np.isin(wrong, flagged).sum()} found, "
-    f"{np.sum(~np.isin(flagged, wrong))} good readings taken for one"
+    f"{np.sum(~np.isin(flagged, wrong))} good readings taken for errors"
 )
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
@@ -47,18 +47,18 @@ ax.set(xlabel="time (ms)", ylabel="acceleration (g)")
 ax.legend(frameon=False, ncols=2, loc="upper right")
 
 # %%
-# The rival is a Hampel filter: straight lines over what is lost, a running median, and readings
-# far from it are left out, with straight lines over these as well. Width and threshold are
-# the best in hindsight. A running median alone also removes noise, and is the other rival.
+# The first rival is a Hampel filter: it interpolates lost readings linearly, computes a running
+# median, and replaces readings far from it by linear interpolation. Its width and threshold are the
+# best in hindsight. The second rival is a running median alone, which also removes noise.
 
 
 def lines(values, good):
-    """Straight lines between the good values."""
+    """Linear interpolation between the good values."""
     return np.interp(t, t[good], values[good])
 
 
 def hampel(samples, width, threshold):
-    """Without what is far from the running median."""
+    """The readings without those that are far from the running median."""
     filled = lines(samples, ~np.isnan(samples))
     near = np.abs(filled - medfilt(filled, width)) < threshold
     return lines(filled, near & ~np.isnan(samples))
@@ -70,7 +70,7 @@ def error(guess):
 
 
 def rivals(samples):
-    """The least errors of a Hampel filter and of a running median."""
+    """The smallest errors of a Hampel filter and of a running median."""
     settings = [(width, k * noise) for width in (3, 5, 7, 9) for k in (2, 3, 5, 8)]
     filled = lines(samples, ~np.isnan(samples))
     return (
@@ -89,10 +89,10 @@ print(
 # %%
 # Where it fails
 # --------------
-# More and more gross errors, at random places, without the gap. Up to a quarter of the readings
-# may be wrong. If it finds more than a third of them to be, it warns that the result may be wrong:
-# look at the picture before you trust it. Errors no larger than the signal, all to one side, may
-# escape even so.
+# Now there is no gap, and the share of gross errors at random places grows. Up to a quarter of the
+# readings may be wrong. If `recover` finds gross errors in more than a third of them, it warns that
+# the result may be wrong: check the picture before you trust it. Errors that are not larger than
+# the signal and all have the same sign may remain undetected.
 
 shares, table = (0.05, 0.15, 0.25, 0.35), []
 for share in shares:

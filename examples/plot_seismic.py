@@ -2,17 +2,17 @@
 Seismic traces that were not recorded
 =====================================
 
-A seismic line has holes: a shot that failed, an obstacle in the way. Processing wants a regular
-grid of traces, so the holes have to be filled.
+A seismic line has holes: a shot failed, or there was an obstacle. Processing needs a regular grid
+of traces, so the holes must be filled.
 
-Over a small window of traces and times the earth's reflections are a few plane waves, and the
-Hankel matrix of a few plane waves has low rank. The field does this frequency by frequency
+In a small window of traces and times the reflections of the earth are a few plane waves, and the
+Hankel matrix of a few plane waves has low rank. Usually this is done frequency by frequency
 (Cadzow, or MSSA, in f-x) on windows chosen by hand. `recover` works on the traces as they are, and
-chooses by predicting samples it has left out.
+makes its choices by predicting held-out samples.
 
 The recording is a part of the public Mobil AVO line as it comes with PyLops: 60 shots, 1000
-samples 4 ms apart (`seismic/mobil.npy`; not for redistribution). It has to be in the folder that
-`STRUCTRANK_DATA` names. We use the time from 1.2 to 2.8 s, before which all is silent.
+samples 4 ms apart (`seismic/mobil.npy`; not for redistribution). It must be in the folder that
+`STRUCTRANK_DATA` names. We use the time from 1.2 to 2.8 s; before that there is no signal.
 """
 
 # sphinx_gallery_thumbnail_number = 1
@@ -43,8 +43,8 @@ found = recover(samples)
 print(found)
 
 # %%
-# What a person would do without it: straight lines from trace to trace, time by time, or cubic
-# splines, which do worse.
+# The rivals interpolate from trace to trace, separately for each time: linearly, or with cubic
+# splines, which are worse.
 
 linear = make_interp_spline(seen, line[seen], k=1)(shots)
 cubic = CubicSpline(seen, line[seen])(shots)
@@ -60,7 +60,7 @@ print(
 )
 
 # %%
-# The reflections, and what each way of filling gets wrong, on a scale five times finer.
+# The reflections, and the errors of both methods, enlarged five times.
 
 filled = np.where(np.isnan(samples), found.signal, samples)
 panels = {
@@ -68,7 +68,7 @@ panels = {
     "18 traces removed": samples,
     "filled by structrank": filled,
     "its error x 5": 5 * (filled - line),
-    "error of lines x 5": 5 * (linear - line),
+    "linear, its error x 5": 5 * (linear - line),
 }
 most = 3 * line.std()
 fig, axes = plt.subplots(1, 5, figsize=(10, 4.5), sharey=True, layout="constrained")
@@ -87,7 +87,7 @@ for ax, (name, values) in zip(axes, panels.items(), strict=True):
 axes[0].set_ylabel("time (s)")
 
 # %%
-# One trace of those removed, with a band of two standard errors.
+# One removed trace, with a band of two standard errors.
 
 trace = removed[np.argmax([error(linear, [k]) for k in removed])]
 time = 1.2 + 0.004 * np.arange(400)
@@ -98,7 +98,11 @@ ax.fill_between(time[part], low[part], high[part], color="C0", alpha=0.25, label
 ax.plot(time[part], line[trace, part], "k", label="recorded")
 ax.plot(time[part], found.signal[trace, part], "C0", label="structrank")
 ax.plot(time[part], linear[trace, part], "C1--", label="linear interpolation")
-ax.set(xlabel="time (s)", ylabel="amplitude", title=f"shot {trace}, which lines get most wrong")
+ax.set(
+    xlabel="time (s)",
+    ylabel="amplitude",
+    title=f"shot {trace}, where linear interpolation is worst",
+)
 ax.legend()
 plt.show()
 
@@ -106,10 +110,10 @@ plt.show()
 # Where it fails
 # --------------
 #
-# Here the gain is small: the reflections are nearly flat from shot to shot, so a straight line
-# is nearly right. The strong peaks of shot 35, in a hole of four, come out too low
-# both ways. The standard error is one number for the whole line, so the band is too narrow there
-# and too wide where all is quiet. In wider holes both lose about as much:
+# Here the gain is small: the reflections hardly change from shot to shot, so linear interpolation
+# is nearly right. Both methods underestimate the strong peaks of shot 35, in a hole of four traces.
+# The standard error is one number for the whole line, so the band is too narrow at these peaks and
+# too wide where the signal is weak. In wider holes both methods lose about the same:
 
 hole = np.r_[10:15, 25:31, 42:49]
 rest = np.setdiff1d(shots, hole)

@@ -1,13 +1,13 @@
 """
-Can the sunspot cycle be carried on?
-====================================
+Can the sunspot cycle be extrapolated?
+======================================
 
 The yearly sunspot numbers (1700 to 2008, a data set that comes with statsmodels) rise and fall
-about every eleven years. It is tempting to carry a few sinusoids on. Is that
-a good forecast of the next cycle, and do its intervals tell the truth?
+about every eleven years. It is tempting to extrapolate a few sinusoids. Is that a good forecast of
+the next cycle, and are its intervals right?
 
-One forecast proves nothing, so there are seven of them, 22 years apart, each made from all
-the years before it and none after.
+One forecast proves nothing, so we make seven of them, 22 years apart, each from the years before it
+alone.
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ steps = 11
 origins = np.arange(len(spots) - steps, 150, -22)[::-1]
 
 # %%
-# The rivals: the last year, the last eleven years once more (seasonal naive), and an
-# autoregressive model of statsmodels, whose order, up to 20, has the least AIC. The window of
+# The rivals are the value of the last year, the last eleven years repeated (seasonal naive), and an
+# autoregressive model of statsmodels, with the order up to 20 that minimises the AIC. The window of
 # `forecast` is 33 years, three cycles.
 
 names = ["structrank", "last year", "last eleven years", "AR"]
@@ -52,7 +52,7 @@ ax.set(xlabel="year", ylabel="sunspot number", xlim=(years[origins[0] - 33], yea
 ax.legend(frameon=False, loc="upper left")
 
 # %%
-# Root mean square errors over all seven forecasts, and of each of them.
+# Root mean square errors of all seven forecasts together, and of each of them.
 
 total = {name: np.sqrt(np.mean(parts)) for name, parts in errors.items()}
 print(
@@ -71,12 +71,12 @@ plt.show()
 # %%
 # Where it fails
 # --------------
-# Here. Over the seven origins together the autoregressive model is better, and so are the last
-# eleven years once more, which is the best of all. The cycle's length wanders between nine and
-# fourteen years and its height changes from one to the next. A sum of sinusoids keeps its beat, so
-# after many cycles its phase is wrong; the rivals start from where the cycle is now. The
-# intervals own up to it, since they are widened by the errors of forecasts of known
-# years, but they reach far below zero, where no sunspot number can be.
+# It fails here. Over all seven forecasts the autoregressive model is better, and so are the last
+# eleven years repeated, which are the best of all. The length of the cycle varies between nine and
+# fourteen years, and its height changes from one cycle to the next. A sum of sinusoids has a fixed
+# period, so after many cycles its phase is wrong; the rivals start from the present phase of the
+# cycle. The intervals account for this, since they are widened by the errors of forecasts of known
+# years. But they reach far below zero, which is impossible for sunspot numbers.
 #
-# Use `forecast` where the beat is kept by a clock, such as the seasons in
+# Use `forecast` for signals with a fixed period, such as the seasons in
 # :ref:`sphx_glr_gallery_plot_co2.py`.

@@ -2,12 +2,12 @@
 Markers that are hidden for a while
 ===================================
 
-A camera follows six markers on a rigid plate that turns while its centre swings. Each marker is
-hidden for one long span, and for a short while all of them are. Where were they?
+A camera follows six markers on a rigid plate that rotates while its centre swings. Each marker is
+hidden once for a long time, and all of them are hidden at once for a short time. Where were they?
 
-All coordinates of all markers are made of the same few modes: the swing of the centre and the
-turn of the plate. With `channels=1` the twelve coordinates share their modes, so what
-one marker shows while another is hidden helps.
+The coordinates of all markers consist of the same few modes: the swing of the centre and the
+rotation of the plate. With `channels=1` the twelve coordinates share their modes, so visible
+markers help to find the hidden ones.
 """
 
 import matplotlib.pyplot as plt
@@ -32,13 +32,13 @@ hidden = np.isnan(samples)
 print(f"{hidden.mean():.0%} of the coordinates are hidden")
 
 # %%
-# One call. It finds six modes: two each for the swing, the shake and the turn.
+# One call finds six modes: two each for the swing, the shake and the rotation.
 
 found = recover(samples, channels=1)
 print(found)
 
 # %%
-# The rivals take each coordinate by itself: straight lines, and a cubic spline.
+# The rivals treat each coordinate separately: linear interpolation and a cubic spline.
 
 linear, spline = np.empty_like(samples), np.empty_like(samples)
 for k, column in enumerate(samples.T):
@@ -90,12 +90,16 @@ print(
 # %%
 # Where it fails
 # --------------
-# A ball that bounces lower and lower, at intervals that shrink, has no few modes: its path has
-# kinks that do not repeat. Here it is hidden twice for half a second, once while it hits the
-# ground. The guess is nearer than those of the rivals, and still off by a hand's breadth: use
-# the laws of motion if you know them.
+# The path of a ball that bounces lower and lower, at shorter and shorter intervals, is not a sum of
+# few modes: it has kinks that do not repeat. Here the ball is hidden twice for half a second, once
+# while it hits the ground. The estimate is closer than those of the rivals, but still wrong by
+# about a hand's breadth. Use the laws of motion if you know them.
 
-height, speed, fall = [1200.0], 0.0, 9810.0 / rate / 20  # mm, mm/s, mm/s each of 20 steps a frame
+height, speed, fall = (
+    [1200.0],
+    0.0,
+    9810.0 / rate / 20,
+)  # mm, mm/s, mm/s per step, 20 steps per frame
 for _ in range(frames - 1):
     h = height[-1]
     for _ in range(20):

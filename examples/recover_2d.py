@@ -2,7 +2,7 @@
 
     python examples/recover_2d.py [--out picture.png] [--seed 0] [--quiet]
 
-Prints error, rank and time, and draws the truth, what was seen, and what came back.
+Prints error, rank and time, and draws the truth, the measured samples and the recovered signal.
 """
 
 from __future__ import annotations
