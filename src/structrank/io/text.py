@@ -142,8 +142,8 @@ def write_text(path: Path, table: Table, suffix: str) -> None:
     """Write a table of at most two dimensions, in full precision."""
     if table.values.ndim > 2:
         raise FileError(
-            f"text holds at most two dimensions, but the values have shape {table.values.shape}: "
-            "choose .npy"
+            f"text files have at most two dimensions, but the values have shape "
+            f"{table.values.shape}: choose .npy"
         )
     values = table.values.reshape(len(table.values), -1)
     with path.open("w", newline="", encoding="utf-8") as file:
