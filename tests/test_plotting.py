@@ -26,12 +26,10 @@ from structrank import (
 )
 from structrank.io import FileError
 from structrank.views import (
-    plot_convergence,
+    labels_of,
     plot_forecast,
     plot_modes,
-    plot_poles,
     plot_signal,
-    plot_singular_values,
     save_picture,
 )
 
@@ -85,7 +83,7 @@ def band(axis, label, x):
 
 class TestSeries:
     def test_lines_dots_and_band_are_the_numbers(self, found):
-        axis = plot_signal(found, Figure())
+        axis = found.plot(Figure())
         np.testing.assert_array_equal(line(axis, "recovered").get_ydata(), found.signal)
         np.testing.assert_array_equal(line(axis, "recovered").get_xdata(), T)
         np.testing.assert_array_equal(line(axis, "seen").get_ydata(), SERIES)
@@ -97,7 +95,7 @@ class TestSeries:
         assert labels(axis) == {"recovered", "95% band", "gap", "seen"}
 
     def test_gaps_are_where_nothing_is_seen(self, found):
-        axis = plot_signal(found, Figure())
+        axis = found.plot(Figure())
         spans = [
             (path.vertices[:, 0].min(), path.vertices[:, 0].max())
             for path in collection(axis, "gap").get_paths()
@@ -107,12 +105,12 @@ class TestSeries:
         np.testing.assert_array_equal(covered, MISSING)
 
     def test_without_gaps_none_is_marked(self):
-        axis = plot_signal(recover(np.cos(0.4 * T), **QUICK), Figure())
+        axis = recover(np.cos(0.4 * T), **QUICK).plot(Figure())
         assert "gap" not in labels(axis)
 
     def test_index_of_pandas(self):
         days = pd.date_range("2024-01-01", periods=N, freq="D", name="day")
-        axis = plot_signal(recover(pd.Series(SERIES, days, name="wind"), **QUICK), Figure())
+        axis = recover(pd.Series(SERIES, days, name="wind"), **QUICK).plot(Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_xdata(), days.to_numpy())
         assert axis.get_xlabel() == "day"
         assert axis.get_ylabel() == "wind"
@@ -130,33 +128,33 @@ class TestSeries:
     )
     def test_other_indexes(self, index):
         figure = Figure()
-        axis = plot_signal(recover(pd.Series(SERIES, index), **QUICK), figure)
+        axis = recover(pd.Series(SERIES, index), **QUICK).plot(figure)
         figure.canvas.draw()
         assert len(line(axis, "recovered").get_xdata()) == N
         assert axis.get_xlabel() == (index.name or "time")
 
     def test_labels_are_counted(self):
         named = pd.Series(SERIES, [f"day {t}" for t in T])
-        axis = plot_signal(recover(named, **QUICK), Figure())
+        axis = recover(named, **QUICK).plot(Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_xdata(), T)
 
     def test_names_are_no_formulas(self):
         index = pd.RangeIndex(N, name="$t_$")
         figure = Figure()
-        axis = plot_signal(recover(pd.Series(SERIES, index, name="$a^$ \\b"), **QUICK), figure)
+        axis = recover(pd.Series(SERIES, index, name="$a^$ \\b"), **QUICK).plot(figure)
         figure.canvas.draw()
         assert (axis.get_xlabel(), axis.get_ylabel()) == ("$t_$", "$a^$ \\b")
 
     def test_xarray_coordinates(self):
         array = xr.DataArray(SERIES, {"depth": 2.0 * T}, ["depth"], name="salt")
-        axis = plot_signal(recover(array, **QUICK), Figure())
+        axis = recover(array, **QUICK).plot(Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_xdata(), 2.0 * T)
         assert (axis.get_xlabel(), axis.get_ylabel()) == ("depth", "salt")
 
     def test_columns_are_stacked(self):
         frame = pd.DataFrame({"a": SERIES, "b": 2 * np.roll(SERIES, 3)})
         result = recover(frame, **QUICK)
-        axes = plot_signal(result, Figure())
+        axes = result.plot(Figure())
         assert [axis.get_ylabel() for axis in axes] == ["a", "b"]
         for axis, name in zip(axes, "ab", strict=True):
             np.testing.assert_array_equal(line(axis, "recovered").get_ydata(), result.signal[name])
@@ -167,7 +165,7 @@ class TestSeries:
         few = np.stack([np.roll(np.cos(0.4 * np.arange(8)), k) for k in range(8)], axis=axis)
         few[tuple([3, 5][:: 1 - 2 * axis])] = 7.0  # so that it is not its own transpose
         result = recover(few, channels=axis, rank=2, mu=0.1, kind="refit")
-        panels = plot_signal(result, Figure())
+        panels = result.plot(Figure())
         assert len(panels) == 8
         for k, panel in enumerate(panels):
             np.testing.assert_array_equal(line(panel, "seen").get_ydata(), few.take(k, axis))
@@ -177,7 +175,7 @@ class TestSeries:
             np.stack([SERIES, 2 * SERIES, -SERIES]), {"depth": 2.0 * T}, ["sensor", "depth"]
         )
         for samples, x, label in ((array, 2.0 * T, "depth"), (array.to_numpy(), T, "sample")):
-            panels = plot_signal(recover(samples, channels=0, **QUICK), Figure())
+            panels = recover(samples, channels=0, **QUICK).plot(Figure())
             assert [panel.get_ylabel() for panel in panels] == [
                 *("channel 1", "channel 2", "channel 3")
             ]
@@ -198,13 +196,13 @@ class TestSeries:
             np.stack([SERIES, 2 * SERIES, -SERIES]), {"sensor": [1, 7, 9]}, ["sensor", "time"]
         )
         for channels in (0, -2):
-            panels = plot_signal(recover(array, channels=channels, **QUICK), Figure())
+            panels = recover(array, channels=channels, **QUICK).plot(Figure())
             np.testing.assert_array_equal(line(panels[2], "seen").get_ydata(), -SERIES)
 
     def test_complex_series_have_real_part_and_modulus(self):
         z = np.exp((0.5j - 0.01) * T) + 0.02 * (RNG.standard_normal(N) + 1j)
         result = recover(z, rank=1, mu=0.5, kind="refit")
-        real, modulus = plot_signal(result, Figure())
+        real, modulus = result.plot(Figure())
         assert (real.get_ylabel(), modulus.get_ylabel()) == ("real part", "modulus")
         np.testing.assert_array_equal(line(real, "recovered").get_ydata(), result.signal.real)
         np.testing.assert_array_equal(line(modulus, "seen").get_ydata(), abs(z))
@@ -217,24 +215,24 @@ class TestSeries:
         from dataclasses import replace
 
         unknown = replace(found, stderr=np.full(N, np.inf))
-        assert "95% band" not in labels(plot_signal(unknown, Figure()))
+        assert "95% band" not in labels(unknown.plot(Figure()))
 
     def test_imputed_samples_have_no_band(self):
-        axis = plot_signal(impute(SERIES, **QUICK), Figure())
+        axis = impute(SERIES, **QUICK).plot(Figure())
         lower, upper = band(axis, "95% band", T[1:-1])
         np.testing.assert_array_equal(upper - lower > 0, MISSING[1:-1])
 
     def test_outliers_are_crosses_and_no_dots(self):
         spoiled = SERIES.copy()
         spoiled[[10, 50]] = 5.0
-        axis = plot_signal(recover(spoiled, robust=True, kind="refit"), Figure())
+        axis = recover(spoiled, robust=True, kind="refit").plot(Figure())
         crosses = line(axis, "outlier").get_ydata()
         np.testing.assert_array_equal(np.flatnonzero(~np.isnan(crosses)), [10, 50])
         assert np.all(np.isnan(line(axis, "seen").get_ydata()[[10, 50]]))
 
     def test_at_most_twelve_channels(self):
         many = np.stack([np.cos(0.4 * T[:20] + k) for k in range(14)], axis=1)
-        assert len(plot_signal(recover(many, channels=1, **QUICK), Figure())) == 12
+        assert len(recover(many, channels=1, **QUICK).plot(Figure())) == 12
 
 
 class TestImages:
@@ -247,7 +245,7 @@ class TestImages:
     def test_three_panels(self):
         image = self.image()
         result = recover(image, rank=4, mu=0.5, sigma=0.1, kind="refit")
-        seen, recovered, stderr = plot_signal(result, Figure())
+        seen, recovered, stderr = result.plot(Figure())
         np.testing.assert_array_equal(seen.images[0].get_array().filled(np.nan), image)
         np.testing.assert_array_equal(recovered.images[0].get_array(), result.signal)
         np.testing.assert_array_equal(stderr.images[0].get_array(), result.stderr)
@@ -258,7 +256,7 @@ class TestImages:
     def test_complex_has_two_rows(self):
         image = self.image() * np.exp(0.3j * np.arange(12))
         result = recover(image, rank=4, mu=0.5, sigma=0.1, kind="refit")
-        panels = plot_signal(result, Figure())
+        panels = result.plot(Figure())
         np.testing.assert_array_equal(panels[1].images[0].get_array(), result.signal.real)
         np.testing.assert_array_equal(panels[4].images[0].get_array(), abs(result.signal))
         assert panels[3].get_ylabel() == "modulus\nrow"
@@ -267,14 +265,14 @@ class TestImages:
         k = np.arange(6)
         volume = np.cos(0.9 * (k[:, None, None] + k[:, None] + k))
         result = recover(volume, rank=2, mu=0.5, sigma=0.1, kind="refit")
-        panels = plot_signal(result, Figure())
+        panels = result.plot(Figure())
         np.testing.assert_array_equal(panels[1].images[0].get_array(), result.signal[3])
         assert panels[0].get_ylabel() == "slice [3, :, :]\nrow"
 
 
 class TestForecast:
     def test_contents(self, ahead):
-        axis = plot_forecast(ahead, Figure())
+        axis = ahead.plot(Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_ydata(), SERIES)
         np.testing.assert_allclose(line(axis, "fit").get_ydata(), ahead.refit.y[:N], atol=1e-12)
         np.testing.assert_array_equal(line(axis, "forecast").get_ydata(), ahead.mean)
@@ -287,7 +285,7 @@ class TestForecast:
         days = pd.date_range("2024-01-01", periods=N, freq="D", name="day")
         frame = pd.DataFrame({"a": SERIES, "b": 2 * SERIES}, days)
         result = forecast(frame, steps=5, level=0.8)
-        axes = plot_forecast(result, Figure())
+        axes = result.plot(Figure())
         assert [axis.get_ylabel() for axis in axes] == ["a", "b"]
         assert axes[1].get_xlabel() == "day"
         x = line(axes[1], "forecast").get_xdata()
@@ -298,7 +296,7 @@ class TestForecast:
     def test_channels_of_unlike_size(self):
         frame = pd.DataFrame({"a": np.cos(0.3 * T), "b": 1000 * np.sin(0.3 * T)})
         result = forecast(frame, steps=5)
-        for name, panel in zip("ab", plot_forecast(result, Figure()), strict=True):
+        for name, panel in zip("ab", result.plot(Figure()), strict=True):
             fit, largest = line(panel, "fit").get_ydata(), frame[name].max()
             np.testing.assert_allclose(fit, frame[name], atol=1e-3 * largest)
 
@@ -309,18 +307,18 @@ class TestForecast:
             ["time", "sensor"],
         )
         result = forecast(array, steps=5, channels=1, rank=2)
-        panel = plot_forecast(result, Figure())[2]
+        panel = result.plot(Figure())[2]
         np.testing.assert_array_equal(line(panel, "forecast").get_ydata(), result.mean[:, 2])
         np.testing.assert_array_equal(line(panel, "forecast").get_xdata(), np.arange(N, N + 5))
 
     def test_lists_go_on_where_they_end(self):
-        axis = plot_forecast(forecast(SERIES.tolist(), steps=5, rank=2), Figure())
+        axis = forecast(SERIES.tolist(), steps=5, rank=2).plot(Figure())
         np.testing.assert_array_equal(line(axis, "forecast").get_xdata(), np.arange(N, N + 5))
 
     def test_complex_series_have_the_interval_of_their_real_part(self):
         noise = RNG.standard_normal((2, N)).T @ [1, 1j]
         result = forecast(np.exp((0.5j - 0.01) * T) + 0.02 * noise, steps=6, rank=1)
-        real, modulus = plot_forecast(result, Figure())
+        real, modulus = result.plot(Figure())
         lower, upper = band(real, "95% interval", np.arange(N + 1, N + 5))
         np.testing.assert_allclose(lower, result.lower.real[1:-1])
         np.testing.assert_allclose(upper, result.upper.real[1:-1])
@@ -328,15 +326,20 @@ class TestForecast:
         np.testing.assert_allclose(upper - result.mean.real[1:-1], reach, rtol=1e-5)
         assert modulus.collections[:] == []
 
+    def test_times_that_are_counted_go_on(self):
+        times = pd.to_timedelta(np.arange(N), unit="h")
+        axis = forecast(pd.Series(SERIES, times), steps=5, rank=2).plot(Figure())
+        np.testing.assert_array_equal(line(axis, "forecast").get_xdata(), np.arange(N, N + 5))
+
     def test_long_series_show_their_end(self):
         long = np.cos(0.4 * np.arange(300))
-        axis = plot_forecast(forecast(long, steps=5), Figure())
+        axis = forecast(long, steps=5).plot(Figure())
         np.testing.assert_array_equal(line(axis, "seen").get_ydata(), long[-200:])
 
 
 class TestResults:
     def test_convergence(self, found):
-        objective, gap = plot_convergence(found.result, Figure())
+        objective, gap = found.result.plot(Figure())
         history = found.result.history
         np.testing.assert_array_equal(objective.lines[0].get_ydata(), history.objective)
         expected = [np.nan if g == 0 else g for g in history.gap]
@@ -347,19 +350,17 @@ class TestResults:
 
     def test_singular_values(self, found):
         expected = np.linalg.svd(found.result.X.to_dense(), compute_uv=False)
-        for source in (found, found.result):
-            axis = plot_singular_values(source, Figure())
-            shown = axis.lines[0].get_ydata()
-            np.testing.assert_allclose(shown, expected[: len(shown)], rtol=1e-9)
-            assert np.all(expected[len(shown) :] < 1e-10 * expected[0])
+        shown = found.result.plot_singular_values(Figure()).lines[0].get_ydata()
+        np.testing.assert_allclose(shown, expected[: len(shown)], rtol=1e-9)
+        assert np.all(expected[len(shown) :] < 1e-10 * expected[0])
 
     def test_a_zero_result(self):
         problem = Problem(Hankel(20, window=10), np.ones(20), mu=100.0, measure="lifted")
         result = gcgls(problem, lam=1.0)
         figure = Figure()
-        assert len(plot_singular_values(result, figure).lines[0].get_ydata()) == 0
+        assert len(result.plot_singular_values(figure).lines[0].get_ydata()) == 0
         figure.canvas.draw()
-        plot_convergence(result, Figure())
+        result.plot(Figure())
 
 
 class TestModes:
@@ -376,7 +377,7 @@ class TestModes:
     )
 
     def test_spectrum(self):
-        axis = plot_modes(self.modes, Figure())
+        axis = self.modes.plot(Figure())
         np.testing.assert_array_equal(axis.lines[0].get_xydata(), [[-0.3, 2], [0.1, 1]])
         stems = axis.collections[0].get_segments()
         np.testing.assert_array_equal(stems, [[[-0.3, 0], [-0.3, 2]], [[0.1, 0], [0.1, 1]]])
@@ -391,7 +392,7 @@ class TestModes:
         errors = ModeErrors(
             np.array([[0.01]]), np.array([[0.0]]), np.array([[0.1, 0.2]]), np.zeros((1, 2))
         )
-        axis = plot_modes(Modes([0.1], 0.0, amplitudes, errors), Figure())
+        axis = Modes([0.1], 0.0, amplitudes, errors).plot(Figure())
         assert axis.lines[0].get_ydata() == [5.0]
         (ends,) = axis.collections[2].get_segments()
         expected = np.hypot(3 * 0.1, 4 * 0.2) / 5
@@ -399,77 +400,89 @@ class TestModes:
 
     def test_more_axes_are_scattered(self):
         frequencies = np.array([[0.1, 0.2, 0.3], [-0.1, -0.2, 0.4]])
-        first, second = plot_modes(Modes(frequencies, amplitudes=[2.0, 1.0]), Figure())
+        first, second = Modes(frequencies, amplitudes=[2.0, 1.0]).plot(Figure())
         np.testing.assert_array_equal(first.collections[0].get_offsets(), frequencies[:, :2])
         np.testing.assert_array_equal(second.collections[0].get_offsets(), frequencies[:, 1:])
         assert (second.get_xlabel(), second.get_ylabel()) == ("frequency 2", "frequency 3")
 
+    def test_no_modes_at_all(self):
+        nothing = Modes(np.zeros((0, 1)))
+        assert len(nothing.plot(Figure()).lines[0].get_xdata()) == 0
+        assert len(nothing.plot_poles(Figure()).lines[1].get_xdata()) == 0
+
     def test_poles_of_modes(self):
-        axis = plot_poles(self.modes, Figure())
+        axis = self.modes.plot_poles(Figure())
         np.testing.assert_allclose(np.hypot(*axis.lines[0].get_xydata().T), 1.0)
         expected = np.exp(2j * np.pi * np.array([-0.3, 0.1]) - [0.05, 0.0])
         np.testing.assert_allclose(axis.lines[1].get_xydata() @ [1, 1j], expected)
         assert axis.get_aspect() == 1.0
 
     def test_poles_of_axes_have_colours(self):
-        axis = plot_poles(Modes(np.array([[0.1, 0.2]])), Figure())
+        axis = Modes(np.array([[0.1, 0.2]])).plot_poles(Figure())
         assert labels(axis) == {"axis 1", "axis 2"}
 
     def test_poles_of_a_model(self):
         model = StateSpaceModel([[0.5, 0.2], [0.0, -0.3]], np.ones((2, 1)), [[1, 1]], [[1]])
-        axis = plot_poles(model, Figure())
+        axis = model.plot_poles(Figure())
         np.testing.assert_allclose(sorted(axis.lines[1].get_xdata()), [-0.3, 0.5])
+
+
+def test_labels_of_containers():
+    days = pd.period_range("2024-01", periods=3, freq="M", name="month")
+    found = labels_of(pd.DataFrame({"a": [1.0, 2, 3], 7: [1.0, 2, 3]}, days), channels=1)
+    assert (found.names, found.axis) == (("a", "7"), "month")
+    np.testing.assert_array_equal(found.positions, days.to_timestamp().to_numpy())
+    assert labels_of(np.ones((2, 3)), channels=0).names == ("channel 1", "channel 2")
+    assert labels_of([1.0, 2.0]).positions is None
 
 
 class TestAxes:
     def test_given_axes_are_used(self, found):
         axis = Figure().subplots()
-        assert plot_signal(found, axis) is axis
+        assert found.plot(axis) is axis
         both = Figure().subplots(2)
-        assert list(plot_convergence(found.result, both)) == list(both)
+        assert list(found.result.plot(both)) == list(both)
 
     def test_new_figures_are_those_of_pyplot(self, found):
-        axis = plot_signal(found)
+        axis = found.plot()
         assert axis.figure is pyplot.gcf()
 
-    def test_methods_draw_the_same(self, found, ahead):
-        assert len(found.plot(Figure()).lines) == len(plot_signal(found, Figure()).lines)
-        assert ahead.plot(Figure()).get_ylabel() == "value"
-        assert len(found.result.plot(Figure())) == 2
+    def test_methods_draw_what_functions_draw_of_arrays(self, found, ahead):
+        by_method, by_function = found.plot(Figure()), Figure()
+        plot_signal(SERIES, found.signal, found.stderr, ax=by_function)
+        for one, other in zip(by_method.lines, by_function.axes[0].lines, strict=True):
+            np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
+        fit = ahead.modes.signal(N).real
+        axis = plot_forecast(SERIES, ahead.mean, ahead.lower, ahead.upper, fit=fit, ax=Figure())
+        for one, other in zip(ahead.plot(Figure()).lines, axis.lines, strict=True):
+            np.testing.assert_array_equal(one.get_xydata(), other.get_xydata())
 
     def test_nothing_is_shown(self, found, monkeypatch):
         shown = []
         monkeypatch.setattr(pyplot, "show", lambda: shown.append(True))
-        plot_signal(found)
+        found.plot()
         assert not shown
 
     def test_wrong_axes(self, found):
-        with pytest.raises(ValueError, match="ax holds 1 axes, but 2 panels are drawn"):
-            plot_convergence(found.result, Figure().subplots())
+        with pytest.raises(ValueError, match="ax has 1 axes, but the picture has 2 panels"):
+            found.result.plot(Figure().subplots())
         figure = Figure()
         figure.subplots()
-        with pytest.raises(ValueError, match="has axes already"):
-            plot_signal(found, figure)
+        with pytest.raises(ValueError, match="already has axes"):
+            found.plot(figure)
 
-    @pytest.mark.parametrize(
-        "plot",
-        [
-            plot_signal,
-            plot_forecast,
-            plot_singular_values,
-            plot_convergence,
-            plot_modes,
-            plot_poles,
-        ],
-    )
-    def test_wrong_things(self, plot):
-        with pytest.raises(TypeError, match=r"is list, but .* expected"):
-            plot([1.0], Figure())
+    def test_wrong_shapes(self):
+        with pytest.raises(ValueError, match=r"signal has shape \(5,\), but \(60,\) is expected"):
+            plot_signal(SERIES, SERIES[:5], ax=Figure())
+        with pytest.raises(ValueError, match=r"fit has shape \(5,\), but \(60,\) is expected"):
+            plot_forecast(SERIES, [1.0], [0.0], [2.0], fit=SERIES[:5], ax=Figure())
+        with pytest.raises(ValueError, match=r"but \(r, d\) and .* are expected"):
+            plot_modes([0.1], [1.0], ax=Figure())
 
     def test_without_matplotlib(self, found, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
         with pytest.raises(ImportError, match=r"structrank\[plot\]"):
-            plot_signal(found)
+            found.plot()
 
 
 class TestFiles:
@@ -477,7 +490,7 @@ class TestFiles:
         ("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")]
     )
     def test_formats(self, tmp_path, name, start):
-        save_picture(tmp_path / name, plot_poles, Modes([0.1]))
+        save_picture(tmp_path / name, Modes([0.1]).plot_poles)
         assert (tmp_path / name).read_bytes().startswith(start)
         assert [path.name for path in tmp_path.iterdir()] == [name]
 
@@ -485,9 +498,9 @@ class TestFiles:
         path = tmp_path / "a.png"
         path.write_text("old")
         with pytest.raises(FileError, match="exists: use --force"):
-            save_picture(path, plot_poles, Modes([0.1]))
+            save_picture(path, Modes([0.1]).plot_poles)
         assert path.read_text() == "old"
-        save_picture(path, plot_poles, Modes([0.1]), force=True)
+        save_picture(path, Modes([0.1]).plot_poles, force=True)
         assert path.read_bytes().startswith(b"\x89PNG")
 
     def test_nothing_is_left_of_a_failure(self, tmp_path, monkeypatch):
@@ -497,7 +510,7 @@ class TestFiles:
 
         monkeypatch.setattr(Figure, "savefig", fail)
         with pytest.raises(FileError, match=r"a.png cannot be written: No space left on device"):
-            save_picture(tmp_path / "a.png", plot_poles, Modes([0.1]))
+            save_picture(tmp_path / "a.png", Modes([0.1]).plot_poles)
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(
@@ -511,4 +524,4 @@ class TestFiles:
     def test_bad_places(self, tmp_path, name, message):
         (tmp_path / "folder.png").mkdir()
         with pytest.raises(FileError, match=message):
-            save_picture(tmp_path / name, plot_poles, Modes([0.1]))
+            save_picture(tmp_path / name, Modes([0.1]).plot_poles)

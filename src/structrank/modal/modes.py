@@ -12,6 +12,7 @@ from .._checks import positive_int, positive_ints
 from ..model.measure import Everything, Weighted
 from ..solvers.driver import Result
 from ..structures import Hankel, Structure
+from ..views import plot_modes, plot_poles
 
 MAX_GROWTH = 340.0  # exp of twice this is in the range of double precision
 
@@ -166,6 +167,46 @@ class Modes:
         channels = self.amplitudes.shape[1:]
         values = (left @ last.T).reshape(*channels, *shape)
         return np.moveaxis(values, 0, -1) if channels else values
+
+    @property
+    def poles(self) -> np.ndarray:
+        """Factor of each mode from one sample to the next along each axis, shape (r, d)."""
+        return np.exp(2j * np.pi * self.frequencies - self.dampings)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the spectrum: amplitudes and frequencies, with standard errors where known.
+
+        Parameters
+        ----------
+        ax : Axes, sequence of Axes or Figure, optional
+            One panel, or with d axes d - 1 panels of frequencies. Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes or list of Axes
+        """
+        errors = self.stderr
+        return plot_modes(
+            self.frequencies,
+            self.amplitudes,
+            frequency_errors=None if errors is None else errors.frequencies,
+            amplitude_errors=None if errors is None else errors.amplitudes,
+            ax=ax,
+        )
+
+    def plot_poles(self, ax: Any = None) -> Any:
+        """Draw the poles of the modes in the complex plane, with the unit circle.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes
+        """
+        return plot_poles(self.poles, ax)
 
     def __len__(self) -> int:
         return len(self.frequencies)

@@ -17,9 +17,12 @@ from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..selection.mu import Selection, select_mu
 from ..structures import Hankel
-from ..views.summary import Summary
+from ..views import Summary, labels_of, plot_forecast
+from ..views.content import Report
+from ..views.report import Reportable
 from .estimates import of_rank
 from .recovery import channel_sizes, from_channels, hankel_problem, scaled
+from .reports import forecast_report
 
 MORE = 1  # ranks tried beyond those found
 ORIGINS = 3  # of forecasts of what is known already, to choose the rank by
@@ -27,7 +30,7 @@ FEWEST = 8  # samples to forecast from
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast(Summary):
+class Forecast(Summary, Reportable):
     """What comes next, and how sure that is.
 
     Attributes
@@ -76,10 +79,41 @@ class Forecast(Summary):
     samples: Any
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it: see `structrank.views.plot_forecast`."""
-        from ..views import plot_forecast
+        """Draw the forecast after the samples that it continues, with its intervals.
 
-        return plot_forecast(self, ax)
+        There is one panel per channel. Only the end of a long series is shown: 200 samples, or
+        five per step if that is more.
+
+        Parameters
+        ----------
+        ax : Axes, sequence of Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes or list of Axes
+        """
+        samples, mean, lower, upper = (
+            to_numpy(unwrap(part, self.channels).values)
+            for part in (self.samples, self.mean, self.lower, self.upper)
+        )
+        fit = self.modes.signal(len(samples))
+        before, after = (labels_of(part, self.channels) for part in (self.samples, self.mean))
+        return plot_forecast(
+            samples,
+            mean,
+            lower,
+            upper,
+            fit=fit if np.iscomplexobj(mean) else fit.real,
+            level=self.level,
+            channels=self.channels,
+            labels=before.followed_by(after),
+            ax=ax,
+        )
+
+    def report(self) -> Report:
+        """Describe the forecast: picture, values, settings, past errors, modes."""
+        return forecast_report(self)
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

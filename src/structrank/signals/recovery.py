@@ -17,9 +17,12 @@ from ..model.problem import Problem
 from ..selection.mu import Selection
 from ..solvers.driver import ConvergenceWarning, Result
 from ..structures import Hankel
-from ..views.summary import Summary
+from ..views import Summary, labels_of, plot_signal
+from ..views.content import Report
+from ..views.report import Reportable
 from .estimates import Estimates
 from .outliers import find_outliers
+from .reports import recovery_report
 from .windows import largest_window
 
 MOST_ROWS, LOCAL = 3000, 8  # of a matrix with windows of half each axis; windows beyond that
@@ -29,7 +32,7 @@ FEWEST, SHORTEST = 4, 3  # samples of which anything can be said, in all and alo
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Summary):
+class Recovery(Summary, Reportable):
     """A recovered signal, and how it was found.
 
     Attributes
@@ -84,10 +87,39 @@ class Recovery(Summary):
     samples: Any
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it: see `structrank.views.plot_signal`."""
-        from ..views import plot_signal
+        """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
 
-        return plot_signal(self, ax)
+        A series has one panel per channel; a complex one has its real part and its modulus side
+        by side. A signal with two axes is shown as images: samples, recovered signal, standard
+        errors. A signal with more axes is shown by the middle slice of the last two. Bands of
+        complex signals are those of circular noise. At most twelve channels are drawn.
+
+        Parameters
+        ----------
+        ax : Axes, sequence of Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes or list of Axes
+        """
+        samples, signal, stderr = (
+            to_numpy(unwrap(part, self.channels).values)
+            for part in (self.samples, self.signal, self.stderr)
+        )
+        return plot_signal(
+            samples,
+            signal,
+            stderr,
+            outliers=self.outliers,
+            channels=self.channels,
+            labels=labels_of(self.samples, self.channels),
+            ax=ax,
+        )
+
+    def report(self) -> Report:
+        """Describe the recovery: pictures, settings, certificate, modes."""
+        return recovery_report(self)
 
     def _rows(self) -> list[tuple[str, str]]:
         shape = " x ".join(map(str, np.shape(self.signal)))
@@ -100,8 +132,7 @@ class Recovery(Summary):
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("estimate", how),
             ("mu", f"{self.result.problem.mu:.4g}"),
-            ("certified gap", f"{self.result.gap:.2g} of the objective"),
-            ("status", self.result.status.name),
+            ("outcome", f"convex solution: {self.result.outcome}"),
         ]
 
 

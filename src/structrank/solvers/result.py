@@ -8,7 +8,7 @@ from typing import Any
 from .._array import Array
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
-from ..views.summary import Summary
+from ..views import Summary, plot_convergence, plot_singular_values
 from .state import History
 from .stopping import Status
 
@@ -69,10 +69,33 @@ class Result(Summary):
         return f"{self.outcome[0].upper()}{self.outcome[1:]}. {self.status.advice}"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw it: see `structrank.views.plot_convergence`."""
-        from ..views import plot_convergence
+        """Draw the objective, and the gap to the optimum, of every iteration.
 
-        return plot_convergence(self, ax)
+        Parameters
+        ----------
+        ax : sequence of two Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        list of Axes
+        """
+        return plot_convergence(self.history.objective, self.history.gap, ax)
+
+    def plot_singular_values(self, ax: Any = None) -> Any:
+        """Draw the singular values of the low-rank matrix, on a logarithmic scale.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes
+        """
+        above_rounding = self.X.balanced(1e-12)
+        return plot_singular_values(above_rounding.singular_values(), ax)
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

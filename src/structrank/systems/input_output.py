@@ -9,6 +9,7 @@ import numpy as np
 from scipy.signal import dlti
 
 from .._array import as_array, to_numpy
+from ..views import plot_poles
 from .state_space import spectral_radius_of
 
 
@@ -98,6 +99,20 @@ class InputOutputModel:
         """Eigenvalues of A, largest first."""
         poles = np.linalg.eigvals(self.A)
         return poles[np.argsort(-np.abs(poles), kind="stable")]
+
+    def plot_poles(self, ax: Any = None) -> Any:
+        """Draw the poles in the complex plane, with the unit circle.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes
+        """
+        return plot_poles(self.poles, ax)
 
     @property
     def stable(self) -> bool:

@@ -12,6 +12,7 @@ from scipy.signal import dlti
 
 from .._array import Array, as_array, to_numpy
 from .._checks import positive, positive_int
+from ..views import plot_poles
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,6 +81,20 @@ class StateSpaceModel:
         """Eigenvalues of D, largest first."""
         poles = np.linalg.eigvals(self.D)
         return poles[np.argsort(-np.abs(poles), kind="stable")]
+
+    def plot_poles(self, ax: Any = None) -> Any:
+        """Draw the poles in the complex plane, with the unit circle.
+
+        Parameters
+        ----------
+        ax : Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes
+        """
+        return plot_poles(self.poles, ax)
 
     @property
     def stable(self) -> bool:

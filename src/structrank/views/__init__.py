@@ -1,17 +1,24 @@
-"""Pictures of what was found, with matplotlib: signals, forecasts, modes, poles, convergence.
+"""Pictures, summaries and the report page, made from plain arrays, labels and texts.
 
-Every function takes `ax`: an Axes, a sequence of them for pictures of several panels, or a Figure
-without axes, which is filled. By default a new figure of pyplot is made. What comes back is the
-Axes, or the list of them.
+The drawing functions know no result class: results have methods (`plot`, `plot_poles`,
+`write_report`) that hand over their numbers. Every drawing function takes `ax`: an Axes, a
+sequence of them for pictures of several panels, or an empty Figure, which is filled. The default
+is a new figure of pyplot. The functions return the Axes, or the list of them.
 """
 
 from .figure import check_picture, new_figure, require_matplotlib, save_picture
-from .results import mode_amplitudes, plot_convergence, plot_modes, plot_poles, plot_singular_values
-from .signals import plot_forecast, plot_signal
+from .forecasts import plot_forecast
+from .labels import Labels, index_labels, labels_of
+from .results import plot_convergence, plot_modes, plot_poles, plot_singular_values
+from .signals import plot_signal
+from .summary import Summary
 
 __all__ = [
+    "Labels",
+    "Summary",
     "check_picture",
-    "mode_amplitudes",
+    "index_labels",
+    "labels_of",
     "new_figure",
     "plot_convergence",
     "plot_forecast",

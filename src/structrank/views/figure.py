@@ -1,22 +1,24 @@
-"""Figures and files that all pictures share."""
+"""Figures, axes and picture files: what all pictures share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._array import NDArray
 from ..io.atomic import check_new_file, new_file
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish.
 BLUE, ORANGE, GREEN, PURPLE, BLACK = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#222222"
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def require_matplotlib() -> None:
-    """An error that says what to install, unless pictures can be drawn."""
+    """Raise an ImportError that says what to install if matplotlib is missing."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -24,23 +26,24 @@ def require_matplotlib() -> None:
 
 
 def new_figure(**options: Any) -> Any:
-    """A figure that draws into files, whatever the user's own matplotlib is set to."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """Make a figure that draws into files, whatever backend matplotlib is set to."""
+    from matplotlib.backends import backend_agg
     from matplotlib.figure import Figure
 
     figure = Figure(layout="constrained", **options)
-    FigureCanvasAgg(figure)
+    new_canvas: Any = backend_agg.FigureCanvasAgg  # matplotlib has no types for it
+    new_canvas(figure)
     return figure
 
 
 def check_picture(path: str | PathLike[str], *, force: bool = False) -> None:
-    """An error unless `save_picture` can begin: to be asked before long work.
+    """Raise an error if `save_picture` cannot write this file; call it before long work.
 
     Parameters
     ----------
     path : str or path
     force : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
 
     Examples
     --------
@@ -54,35 +57,35 @@ def check_picture(path: str | PathLike[str], *, force: bool = False) -> None:
     check_new_file(Path(path), PICTURES, force=force)
 
 
-def save_picture(path: str | PathLike[str], plot: Any, what: Any, *, force: bool = False) -> None:
-    """Draw with one of the functions above into a file, without a window.
+def save_picture(
+    path: str | PathLike[str], draw: Callable[[Any], Any], *, force: bool = False
+) -> None:
+    """Draw into a file, without a window.
 
     Parameters
     ----------
     path : str or path
-        Ends in .png, .svg or .pdf. It is written whole or not at all.
-    plot : callable
-        `plot_signal`, for example.
-    what : object
-        What it draws.
+        Ends in .png, .svg or .pdf. The file is written completely or not at all.
+    draw : callable
+        Draws into the empty Figure that it is called with: `found.plot`, for example.
     force : bool
-        Replace a file that is there.
+        Replace an existing file.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
     >>> from structrank import Modes
-    >>> from structrank.views import plot_modes, save_picture
+    >>> from structrank.views import save_picture
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_picture(Path(folder) / "modes.png", plot_modes, Modes([0.1, 0.3]))
+    ...     save_picture(Path(folder) / "modes.png", Modes([0.1, 0.3]).plot)
     ...     (Path(folder) / "modes.png").read_bytes()[1:4]
     b'PNG'
     """
     path = Path(path)
     check_picture(path, force=force)
     figure = new_figure()
-    plot(what, figure)
+    draw(figure)
     with new_file(path, PICTURES, force=force) as partial:
         figure.savefig(partial, dpi=150)
 
@@ -90,7 +93,7 @@ def save_picture(path: str | PathLike[str], plot: Any, what: Any, *, force: bool
 def panels(
     ax: Any, rows: int, columns: int, size: tuple[float, float], sharex: bool = False
 ) -> list[Any]:
-    """As many axes as there are panels: those given, or new ones."""
+    """Return one Axes per panel: those given, or new ones in a figure of `size` inches."""
     require_matplotlib()
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, FigureBase
@@ -102,30 +105,47 @@ def panels(
         ax = pyplot.figure(layout="constrained")
     if isinstance(ax, FigureBase):
         if ax.axes:
-            raise ValueError("the figure has axes already, but an empty one is expected")
+            raise ValueError("the figure already has axes, but an empty figure is expected")
         if isinstance(ax, Figure):
             ax.set_size_inches(*size)
         return list(ax.subplots(rows, columns, squeeze=False, sharex=sharex).flat)
     given = [ax] if isinstance(ax, Axes) else list(np.asarray(ax, dtype=object).flat)
     if len(given) != count or not all(isinstance(one, Axes) for one in given):
         raise ValueError(
-            f"ax holds {len(given)} axes, but {count} panels are drawn: pass as many Axes, an "
+            f"ax has {len(given)} axes, but the picture has {count} panels: pass {count} Axes, an "
             "empty Figure, or nothing"
         )
     return given
 
 
 def returned(axes: list[Any]) -> Any:
-    """The axes, without a list around a single one."""
+    """Return a single Axes itself, and several as a list."""
     return axes[0] if len(axes) == 1 else axes
 
 
 def legend_above(axis: Any) -> None:
-    """A legend in one row above the axes."""
+    """Put the legend in one row above the axes."""
     count = len(axis.get_legend_handles_labels()[1])
     axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=count, frameon=False)
 
 
-def finite(errors: np.ndarray) -> np.ndarray:
-    """Errors with NaN, which is not drawn, for those that are infinite."""
+def finite(errors: NDArray) -> NDArray:
+    """Replace infinite errors by NaN, which matplotlib does not draw."""
     return np.where(np.isfinite(errors), errors, np.nan)
+
+
+def label_values(axis: Any, part: str, name: str) -> None:
+    """Label the vertical axis; a user's name is not read as a formula."""
+    axis.set_ylabel(" ".join(filter(None, [part, name])) or "value", parse_math=False)
+
+
+def label_positions(axis: Any, x: NDArray, label: str) -> None:
+    """Label the horizontal axis; dates are written in few words."""
+    import matplotlib.dates
+
+    dates: Any = matplotlib.dates  # matplotlib has no types for it
+    axis.set_xlabel(label, parse_math=False)
+    if x.dtype.kind == "M":
+        locator = dates.AutoDateLocator(minticks=3, maxticks=7)
+        axis.xaxis.set_major_locator(locator)
+        axis.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))

@@ -1,17 +1,16 @@
-"""What a page in HTML is made of: text, tables, pictures."""
+"""The content of a report as HTML that needs no other file."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from io import BytesIO
-from typing import Any
 
-from . import new_figure
+from .content import Block, Facts, NumberTable, Paragraph, Picture, Report, Section, SideBySide
+from .figure import new_figure
 
-MOST_POINTS = 20_000  # of a picture drawn with lines; more make a picture of dots
-WIDE = 8  # inches, from which on a picture scrolls on a phone
 STYLE = """
 :root { color-scheme: light; }
 * { box-sizing: border-box; }
@@ -37,22 +36,34 @@ table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere;
 """.strip()
 
 
-def page(title: str, parts: Iterable[str]) -> str:
-    """A whole page that needs no other file."""
-    body = "\n".join(parts)
+@dataclass(frozen=True)
+class PageLayout:
+    """Limits and sizes of a page. All values are a matter of taste, tried in a browser."""
+
+    most_rows: int = 60  # rows of a table that are shown
+    most_points: int = 20_000  # points of a picture drawn with lines; more give a picture of dots
+    wide: float = 8.0  # inches beyond which a picture scrolls on a phone
+    small: tuple[float, float] = (4.6, 4.2)  # inches of a picture beside another
+    pixels_per_inch: int = 115  # at which a picture is shown at most
+    font_size: int = 11  # of the labels in pictures, in points
+
+
+def page(report: Report, layout: PageLayout) -> str:
+    """Return the whole page."""
+    body = "\n".join(html(block, layout) for block in report.blocks)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)} - structrank</title>
+<title>{escape(report.title)} - structrank</title>
 <style>
 {STYLE}
 </style>
 </head>
 <body>
 <main>
-<h1>{escape(title)}</h1>
+<h1>{escape(report.title)}</h1>
 {body}
 </main>
 </body>
@@ -60,13 +71,26 @@ def page(title: str, parts: Iterable[str]) -> str:
 """
 
 
-def text(words: str) -> str:
-    """A paragraph."""
-    return f"<p>{escape(words)}</p>"
+def html(block: Block, layout: PageLayout) -> str:
+    """Return one block of a report as HTML."""
+    match block:
+        case Paragraph(text):
+            return f"<p>{escape(text)}</p>"
+        case Facts(rows):
+            return _facts(rows)
+        case NumberTable():
+            return _table(block, layout)
+        case Picture():
+            return _picture(block, layout, None)
+        case SideBySide(pictures):
+            images = "".join(_picture(picture, layout, layout.small) for picture in pictures)
+            return f'<div class="pair">{images}</div>'
+        case Section(title, blocks):
+            below = (html(one, layout) for one in blocks)
+            return "\n".join([f"<h2>{escape(title)}</h2>", *below])
 
 
-def about(rows: Sequence[tuple[str, str]]) -> str:
-    """Names, and what there is to say about each."""
+def _facts(rows: Sequence[tuple[str, str]]) -> str:
     cells = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>'
         for name, text in rows
@@ -74,54 +98,56 @@ def about(rows: Sequence[tuple[str, str]]) -> str:
     return f'<table class="about"><tbody>{cells}</tbody></table>'
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """Numbers in columns, which scroll by themselves where the page is narrow."""
-    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+def _table(table: NumberTable, layout: PageLayout) -> str:
+    """Return a table that scrolls by itself where the page is narrow."""
+    caption, count = table.caption, len(table.rows)
+    if count > layout.most_rows:
+        caption += f" The first {layout.most_rows} of {count} are shown."
+    top = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in table.rows[: layout.most_rows]
     )
     content = f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    # A part that scrolls has to be within reach of the keyboard.
+    name = "about-" + "".join(letter for letter in caption.lower()[:12] if letter.isalpha())
+    # The keyboard must be able to reach a part that scrolls.
     return (
-        f'<p id="{_name(caption)}">{escape(caption)}</p><div class="scroll" tabindex="0" '
-        f'role="region" aria-labelledby="{_name(caption)}"><table>{content}</table></div>'
+        f'<p id="{name}">{escape(caption)}</p><div class="scroll" tabindex="0" '
+        f'role="region" aria-labelledby="{name}"><table>{content}</table></div>'
     )
 
 
-def _name(caption: str) -> str:
-    return "about-" + "".join(letter for letter in caption.lower()[:12] if letter.isalpha())
+def _picture(picture: Picture, layout: PageLayout, size: tuple[float, float] | None) -> str:
+    """Return a picture inside the page: sharp lines, or dots if there are very many points."""
+    kind, data, width = _drawn(picture, layout, size)
+    alternative = escape(picture.alternative)
+    style = f"max-width: {layout.pixels_per_inch * width:.0f}px"
+    source = f"data:image/{kind};base64,{b64encode(data).decode()}"
+    image = f'<img alt="{alternative}" style="{style}" src="{source}">'
+    if width > layout.wide:
+        image = (
+            f'<div class="scroll wide" tabindex="0" role="region" '
+            f'aria-label="{alternative}">{image}</div>'
+        )
+    return f"<figure>{image}<figcaption>{escape(picture.caption)}</figcaption></figure>"
 
 
-def picture(
-    plot: Callable[..., Any], what: Any, alternative: str, caption: str, points: int = 0
-) -> str:
-    """A picture inside the page: lines that stay sharp, or dots where there are very many.
-
-    Of the pictures without points two stand side by side.
-    """
+def _drawn(
+    picture: Picture, layout: PageLayout, size: tuple[float, float] | None
+) -> tuple[str, bytes, float]:
+    """Return the kind of image, its bytes, and its width in inches."""
     import matplotlib
 
     figure, file = new_figure(), BytesIO()
-    with matplotlib.rc_context({"font.size": 11, "svg.hashsalt": "structrank"}):
-        plot(what, figure)
-        if not points:
-            figure.set_size_inches(4.6, 4.2)
-        if points > MOST_POINTS:
+    with matplotlib.rc_context({"font.size": layout.font_size, "svg.hashsalt": "structrank"}):
+        picture.draw(figure)
+        if size is not None:
+            figure.set_size_inches(*size)
+        if picture.points > layout.most_points:
             figure.savefig(file, format="png", dpi=200)
             kind = "png"
         else:
             nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
             figure.savefig(file, format="svg", metadata=nothing)
             kind = "svg+xml"
-    inches = figure.get_figwidth()
-    size = f"max-width: {115 * inches:.0f}px"
-    data = b64encode(file.getvalue()).decode()
-    image = (
-        f'<img alt="{escape(alternative)}" style="{size}" src="data:image/{kind};base64,{data}">'
-    )
-    if inches > WIDE:
-        image = (
-            f'<div class="scroll wide" tabindex="0" role="region" '
-            f'aria-label="{escape(alternative)}">{image}</div>'
-        )
-    return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"
+    return kind, file.getvalue(), float(figure.get_figwidth())

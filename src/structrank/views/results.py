@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from .._array import NDArray
 from .figure import BLACK, BLUE, GREEN, ORANGE, PURPLE, finite, panels, returned
 
-if TYPE_CHECKING:
-    from ..modal.modes import Modes
-    from ..solvers.driver import Result
-    from ..systems.input_output import InputOutputModel
-    from ..systems.state_space import StateSpaceModel
+ERROR_BARS = {"fmt": "none", "ecolor": BLACK, "elinewidth": 1, "capsize": 2}
 
 
-def plot_singular_values(result: Any, ax: Any = None) -> Any:
-    """The singular values of a recovered matrix, on a logarithmic scale.
+def plot_singular_values(values: NDArray, ax: Any = None) -> Any:
+    """Draw singular values on a logarithmic scale.
 
     Parameters
     ----------
-    result : Result, Refit, Selection or Recovery
+    values : ndarray, shape (rank,)
+        Above zero, largest first.
     ax : Axes or Figure, optional
 
     Returns
@@ -31,17 +30,10 @@ def plot_singular_values(result: Any, ax: Any = None) -> Any:
     --------
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from structrank import Hankel, Problem, gcgls
     >>> from structrank.views import plot_singular_values
-    >>> problem = Problem(Hankel(40, window=20), np.cos(np.arange(40)), 0.1, measure="lifted")
-    >>> axis = plot_singular_values(gcgls(problem, lam=1.0), Figure())
-    >>> axis.lines[0].get_xdata()
-    array([1, 2])
+    >>> plot_singular_values(np.array([3.0, 0.2]), Figure()).get_title()
+    'rank 2'
     """
-    X = getattr(getattr(result, "result", result), "X", None)
-    if X is None:
-        raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
-    values = X.balanced(1e-12).singular_values()
     (axis,) = panels(ax, 1, 1, (6.4, 3.4))
     axis.plot(np.arange(1, len(values) + 1), values, "o-", color=BLUE, ms=5, lw=1)
     axis.set(xlabel="number", ylabel="singular value", title=f"rank {len(values)}")
@@ -52,12 +44,14 @@ def plot_singular_values(result: Any, ax: Any = None) -> Any:
     return axis
 
 
-def plot_convergence(result: Result, ax: Any = None) -> Any:
-    """The objective and the certified gap of every iteration, in two panels.
+def plot_convergence(objective: Sequence[float], gap: Sequence[float], ax: Any = None) -> Any:
+    """Draw the objective of every iteration, and the gap to the optimum, in two panels.
 
     Parameters
     ----------
-    result : Result
+    objective : sequence of float
+    gap : sequence of float
+        Bounds on the distance to the optimum, relative to the objective; 0 is not drawn.
     ax : sequence of two Axes or Figure, optional
 
     Returns
@@ -66,45 +60,48 @@ def plot_convergence(result: Result, ax: Any = None) -> Any:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from structrank import Hankel, Problem, gcgls
     >>> from structrank.views import plot_convergence
-    >>> problem = Problem(Hankel(40, window=20), np.cos(np.arange(40)), 0.1, measure="lifted")
-    >>> objective, gap = plot_convergence(gcgls(problem, lam=1.0), Figure())
-    >>> gap.get_ylabel()
-    'certified gap'
+    >>> above, below = plot_convergence([3.0, 2.0, 1.9], [1.0, 0.2, 0.01], Figure())
+    >>> below.get_yscale()
+    'log'
     """
-    from ..solvers.driver import Result
-
-    if not isinstance(result, Result):
-        raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
-    history = result.history
-    objective, gap = axes = panels(ax, 2, 1, (6.4, 4.6), sharex=True)
-    steps = np.arange(len(history))
-    gaps = np.array(history.gap, dtype=float)
-    objective.plot(steps, history.objective, "o-", color=BLUE, ms=3, lw=1.2)
-    gap.plot(steps, np.where(gaps > 0, gaps, np.nan), "o-", color=ORANGE, ms=3, lw=1.2)
-    objective.set_ylabel("objective")
-    gap.set(xlabel="iteration", ylabel="certified gap")
+    above, below = axes = panels(ax, 2, 1, (6.4, 4.6), sharex=True)
+    steps, gaps = np.arange(len(objective)), np.array(gap, dtype=float)
+    above.plot(steps, objective, "o-", color=BLUE, ms=3, lw=1.2)
+    below.plot(steps, np.where(gaps > 0, gaps, np.nan), "o-", color=ORANGE, ms=3, lw=1.2)
+    above.set_ylabel("objective")
+    below.set(xlabel="iteration", ylabel="gap to the optimum")
     if np.any(gaps > 0):
-        gap.set_yscale("log")
-    gap.xaxis.get_major_locator().set_params(integer=True)
+        below.set_yscale("log")
+    below.xaxis.get_major_locator().set_params(integer=True)
     for axis in axes:
         axis.grid(alpha=0.25)
     return axes
 
 
-def plot_modes(modes: Modes, ax: Any = None) -> Any:
-    """The spectrum of modes, with a standard error to either side where it is known.
+def plot_modes(
+    frequencies: NDArray,
+    amplitudes: NDArray,
+    *,
+    frequency_errors: NDArray | None = None,
+    amplitude_errors: NDArray | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the spectrum of modes, with one standard error on either side where it is known.
 
-    Of signals with one axis: amplitude against frequency. Of others: the frequencies along an
-    axis against those along the one before, a panel for each such pair; areas are amplitudes.
-    Of several channels the amplitude is the root of the sum of squares.
+    For signals with one axis: amplitude against frequency. For others: the frequencies along one
+    axis against those along the axis before, one panel per pair; the areas are amplitudes. The
+    amplitude of several channels is the root of the sum of squares.
 
     Parameters
     ----------
-    modes : Modes
+    frequencies : ndarray, shape (r, d)
+        Cycles per sample along each axis.
+    amplitudes : ndarray, shape (r,) or (r, channels)
+        Real or complex.
+    frequency_errors, amplitude_errors : ndarray, optional
+        Standard errors, of the same shapes; inf where unknown.
     ax : Axes, sequence of Axes or Figure, optional
 
     Returns
@@ -113,67 +110,74 @@ def plot_modes(modes: Modes, ax: Any = None) -> Any:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from structrank import Modes
     >>> from structrank.views import plot_modes
-    >>> axis = plot_modes(Modes([0.25, -0.25], amplitudes=0.5), Figure())
+    >>> axis = plot_modes(np.array([[0.25], [-0.25]]), np.array([0.5, 0.5]), ax=Figure())
     >>> axis.lines[0].get_xydata()
     array([[ 0.25,  0.5 ],
            [-0.25,  0.5 ]])
     """
-    from ..modal.modes import Modes
-
-    if not isinstance(modes, Modes):
-        raise TypeError(f"modes is {type(modes).__name__}, but Modes are expected")
-    amplitude, amplitude_error = mode_amplitudes(modes)
-    f, errors = modes.frequencies, modes.stderr
-    f_error = np.full(f.shape, np.nan) if errors is None else finite(errors.frequencies)
-    bars = {"fmt": "none", "ecolor": BLACK, "elinewidth": 1, "capsize": 2}
-    if f.shape[1] == 1:
+    frequencies, amplitudes = np.asarray(frequencies), np.asarray(amplitudes)
+    if frequencies.ndim != 2 or len(amplitudes) != len(frequencies):
+        raise ValueError(
+            f"frequencies have shape {frequencies.shape} and amplitudes {amplitudes.shape}, but "
+            "(r, d) and (r,) or (r, channels) are expected"
+        )
+    known = frequency_errors is not None and len(frequencies) > 0
+    sizes, size_errors = _over_channels(amplitudes, amplitude_errors)
+    unknown = np.full(frequencies.shape, np.nan)
+    errors = unknown if frequency_errors is None else finite(frequency_errors)
+    if frequencies.shape[1] == 1:
         (axis,) = panels(ax, 1, 1, (6.4, 3.4))
-        axis.plot(f[:, 0], amplitude, "o", color=BLUE, ms=5)
-        axis.vlines(f[:, 0], 0, amplitude, color=BLUE, lw=1.5)
-        if errors is not None and len(modes):
-            reach = finite(amplitude_error)
-            axis.errorbar(f[:, 0], amplitude, xerr=f_error[:, 0], yerr=reach, **bars)
+        f = frequencies[:, 0]
+        axis.plot(f, sizes, "o", color=BLUE, ms=5)
+        axis.vlines(f, 0, sizes, color=BLUE, lw=1.5)
+        if known:
+            axis.errorbar(f, sizes, xerr=errors[:, 0], yerr=finite(size_errors), **ERROR_BARS)
         axis.axhline(0, color="0.6", lw=0.8)
-        axis.set(xlabel="frequency (cycles a sample)", ylabel="amplitude")
+        axis.set(xlabel="frequency (cycles per sample)", ylabel="amplitude")
         axis.grid(alpha=0.25)
         return axis
-    pairs = f.shape[1] - 1
+    pairs = frequencies.shape[1] - 1
     axes = panels(ax, 1, pairs, (4.4 * pairs, 4.0))
-    area = 20 + 180 * amplitude / np.max(amplitude, initial=1e-300)
     for d, axis in enumerate(axes):
-        axis.scatter(f[:, d], f[:, d + 1], s=area, color=BLUE, alpha=0.6, lw=0)
-        if errors is not None and len(modes):
-            axis.errorbar(f[:, d], f[:, d + 1], xerr=f_error[:, d], yerr=f_error[:, d + 1], **bars)
-        axis.set(xlim=(-0.52, 0.52), ylim=(-0.52, 0.52), aspect="equal")
+        _pair_of_axes(axis, frequencies[:, d : d + 2], sizes)
+        if known:
+            x, y = errors[:, d : d + 2].T
+            axis.errorbar(*frequencies[:, d : d + 2].T, xerr=x, yerr=y, **ERROR_BARS)
         axis.set(xlabel=f"frequency {d + 1}", ylabel=f"frequency {d + 2}")
-        axis.grid(alpha=0.25)
     return returned(axes)
 
 
-def mode_amplitudes(modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-    """The size of each mode over all channels, and its standard error; NaN where unknown."""
-    sizes = np.abs(modes.amplitudes).reshape(len(modes), -1)
+def _pair_of_axes(axis: Any, frequencies: NDArray, sizes: NDArray) -> None:
+    """Draw frequencies along two axes as dots whose areas are amplitudes."""
+    area = 20 + 180 * sizes / np.max(sizes, initial=1e-300)
+    axis.scatter(*frequencies.T, s=area, color=BLUE, alpha=0.6, lw=0)
+    axis.set(xlim=(-0.52, 0.52), ylim=(-0.52, 0.52), aspect="equal")
+    axis.grid(alpha=0.25)
+
+
+def _over_channels(amplitudes: NDArray, errors: NDArray | None) -> tuple[NDArray, NDArray]:
+    """Return the size of each mode over all channels, and its standard error; NaN if unknown."""
+    count = len(amplitudes)
+    sizes = np.abs(amplitudes).reshape(count, amplitudes[:1].size or 1)
     total = np.sqrt(np.sum(sizes**2, axis=1))
-    if modes.stderr is None:
-        return total, np.full(len(modes), np.nan)
-    errors = modes.stderr.amplitudes.reshape(sizes.shape)
+    if errors is None:
+        return total, np.full(count, np.nan)
+    errors = errors.reshape(sizes.shape)
     if sizes.shape[1] == 1:
         return total, errors[:, 0]
     with np.errstate(invalid="ignore", divide="ignore"):
         return total, np.sqrt(np.sum((sizes * errors) ** 2, axis=1)) / total
 
 
-def plot_poles(source: Modes | StateSpaceModel | InputOutputModel, ax: Any = None) -> Any:
-    """Poles in the complex plane, with the unit circle.
+def plot_poles(poles: NDArray, ax: Any = None) -> Any:
+    """Draw poles in the complex plane, with the unit circle.
 
     Parameters
     ----------
-    source : StateSpaceModel, InputOutputModel or Modes
-        The pole of a mode is what it is multiplied by from one sample to the next, one for each
-        axis of the signal.
+    poles : ndarray, shape (r,), or (r, d) for the modes of a signal with d axes
     ax : Axes or Figure, optional
 
     Returns
@@ -182,28 +186,22 @@ def plot_poles(source: Modes | StateSpaceModel | InputOutputModel, ax: Any = Non
 
     Examples
     --------
+    >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from structrank import Modes
     >>> from structrank.views import plot_poles
-    >>> axis = plot_poles(Modes([0.25], dampings=0.1), Figure())
-    >>> axis.lines[1].get_xydata().round(3)
-    array([[0.   , 0.905]])
+    >>> axis = plot_poles(np.array([0.5, 0.9j]), Figure())
+    >>> axis.lines[1].get_xydata()
+    array([[0.5, 0. ],
+           [0. , 0.9]])
     """
-    from ..modal.modes import Modes
-
-    if isinstance(source, Modes):
-        poles = list(np.exp(2j * np.pi * source.frequencies - source.dampings).T)
-    elif hasattr(source, "poles"):
-        poles = [np.asarray(source.poles)]
-    else:
-        raise TypeError(f"source is {type(source).__name__}, but a model or Modes are expected")
+    columns = np.atleast_2d(np.asarray(poles).T)  # one row per axis of the signal
     (axis,) = panels(ax, 1, 1, (4.6, 4.4))
     angle = np.linspace(0, 2 * np.pi, 200)
     axis.plot(np.cos(angle), np.sin(angle), color="0.6", lw=1)
-    for number, values in enumerate(poles):
+    for number, values in enumerate(columns):
         color, label = (BLUE, ORANGE, GREEN, PURPLE)[number % 4], f"axis {number + 1}"
         axis.plot(values.real, values.imag, "x", color=color, ms=7, mew=1.8, label=label)
-    if len(poles) > 1:
+    if len(columns) > 1:
         axis.legend(frameon=False)
     axis.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
     axis.locator_params(nbins=5)

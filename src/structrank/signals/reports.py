@@ -1,0 +1,224 @@
+"""What a recovery and a forecast say about themselves on a report page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._array import to_numpy
+from ..io.containers import unwrap
+from ..modal.modes import Modes
+from ..solvers.driver import Result
+from ..views import index_labels
+from ..views.content import (
+    Block,
+    Facts,
+    NumberTable,
+    Paragraph,
+    Picture,
+    Report,
+    Section,
+    SideBySide,
+    number_and_error,
+)
+
+if TYPE_CHECKING:
+    from .forecasting import Forecast
+    from .recovery import Recovery
+
+ESTIMATES = {
+    "refit": "fit of the modes",
+    "convex": "convex solution",
+    "average": "average of local fits",
+}
+NOT_CERTIFIED = {
+    "refit": "The signal shown is the fit of the modes found there, without the shrinkage of the "
+    "nuclear norm. The certificate is that of the convex solution, not of this fit.",
+    "average": "The signal shown is an average of fits of short windows, which predicted held-out "
+    "samples better. The certificate is that of the convex solution, not of this fit.",
+}
+STDERR = "_stderr"  # end of the names of columns with standard errors
+
+
+def recovery_report(found: Recovery) -> Report:
+    """Describe a recovered signal: pictures, settings, certificate, modes."""
+    size = int(np.prod(np.shape(found.signal)))
+    samples = to_numpy(unwrap(found.samples, found.channels).values)
+    missing = int(np.count_nonzero(np.isnan(samples)))
+    model = f"sum of a few (damped) sinusoids, exponentials and slow trends: {found.rank} of them"
+    if found.kind == "average":
+        model = f"signal with at most {found.rank} patterns in its short windows"
+    picture = Picture(
+        found.plot,
+        f"The recovered signal of shape {_times(np.shape(found.signal))} over its samples",
+        "The samples and the recovered signal. Shaded or coloured: its uncertainty "
+        "(95% bands, or standard errors).",
+        size,
+    )
+    seen = f"{size} values: {size - missing} were seen and {missing} were missing."
+    blocks: list[Block] = [
+        Paragraph(f"{seen} The signal is modelled as a {model}."),
+        picture,
+        Section("Settings", [Facts(_settings(found))]),
+        _certificate(found),
+    ]
+    if found.modes is not None:
+        blocks.append(modes_section(found.modes))
+    return Report("Recovered signal", blocks)
+
+
+def forecast_report(ahead: Forecast) -> Report:
+    """Describe a forecast: picture, values, settings, past errors, modes."""
+    steps, before = len(ahead.mean), len(ahead.samples)
+    picture = Picture(
+        ahead.plot,
+        f"The last samples, and a forecast of {steps} steps with its intervals",
+        f"The samples, their fit, and the forecast. A future sample lies in the shaded "
+        f"interval with probability {ahead.level:.0%}.",
+        before + steps,
+    )
+    sigma, same_units = ahead.refit.sigma, ahead.modes is ahead.refit.modes
+    units = "" if same_units else ", each channel in units of its own size"
+    settings = [
+        ("steps", str(steps)),
+        ("rank", f"{ahead.rank}, the number of modes"),
+        ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation{units})"),
+        ("fitted", f"{ahead.refit.parameters} parameters to {ahead.refit.samples} numbers"),
+        ("intervals", f"{ahead.level:.0%}"),
+    ]
+    model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
+    trust = (
+        "The last parts of the series were forecast from the samples before them. The root mean "
+        f"square error of these forecasts is {ahead.past_error:.4g}{units}. Intervals are widened "
+        "where these errors were larger than the fit predicts. There is no certificate for a "
+        "forecast: it holds as long as the series continues as before."
+    )
+    return Report(
+        "Forecast",
+        [
+            Paragraph(
+                f"{steps} steps after {before} samples. The series is modelled as {model}, which "
+                "is extrapolated."
+            ),
+            picture,
+            Section("Values", [_values(ahead)]),
+            Section("Settings", [Facts(settings)]),
+            Section("How far to trust it", [Paragraph(trust)]),
+            modes_section(ahead.modes),
+        ],
+    )
+
+
+def modes_section(modes: Modes) -> Section:
+    """Describe modes: spectrum, poles, and a table with standard errors."""
+    if not len(modes):
+        return Section("Modes", [Paragraph("There are none: the samples look like noise.")])
+    one_axis = modes.frequencies.shape[1] == 1
+    spectrum = Picture(
+        modes.plot,
+        f"The frequencies and amplitudes of {len(modes)} modes",
+        "Amplitudes by frequency, with standard errors."
+        if one_axis
+        else "Frequencies along the axes; areas are amplitudes.",
+    )
+    poles = Picture(
+        modes.plot_poles,
+        f"The poles of {len(modes)} modes in the complex plane, with the unit circle",
+        "Poles. A mode inside the circle decays, one outside grows.",
+    )
+    return Section("Modes", [SideBySide([spectrum, poles]), _modes_table(modes)])
+
+
+def _modes_table(modes: Modes) -> NumberTable:
+    from .spectrum import modes_table
+
+    columns = modes_table(modes)
+    unknown = np.full(len(modes), np.nan)
+    head = [name for name in columns if not name.endswith(STDERR)]
+    pairs = [zip(columns[name], columns.get(name + STDERR, unknown), strict=True) for name in head]
+    rows = list(zip(*([number_and_error(*both) for both in pair] for pair in pairs), strict=True))
+    return NumberTable(
+        [name.replace("_", " ") for name in head],
+        rows,
+        "Value ± standard error. Frequencies are in cycles per sample, dampings in 1 / sample, "
+        "phases in radians. The modes of a real signal come in pairs of opposite frequency.",
+    )
+
+
+def _settings(found: Recovery) -> list[tuple[str, str]]:
+    problem = found.result.problem
+    structure = problem.structure
+    chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
+    noise = "unknown" if found.sigma is None else f"{found.sigma:.4g} (standard deviation)"
+    return [
+        ("signal", _times(np.shape(found.signal))),
+        ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
+        ("estimate", ESTIMATES[found.kind]),
+        ("rank", str(found.rank)),
+        ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
+        ("noise", noise),
+        ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
+    ]
+
+
+def _certificate(found: Recovery) -> Section:
+    """Explain how well the convex problem was solved, and for which signal that holds."""
+    result = found.result
+    bound = f" No other solution is better by more than {100 * result.gap:.2g}%."
+    meaning = (
+        "The convex solution minimises an objective: the distance to the samples, the nuclear norm "
+        "and the departure from the structure, each with its price. Its objective is "
+        f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)} The bound uses a "
+        "largest singular value that was computed by iteration: strong evidence, not proof. It "
+        "says how well the problem was solved, not whether the signal fits the model."
+    )
+    blocks: list[Block] = [Paragraph(meaning)]
+    if found.kind in NOT_CERTIFIED:
+        blocks.append(Paragraph(NOT_CERTIFIED[found.kind]))
+    pictures = [
+        Picture(
+            result.plot,
+            f"Objective and gap to the optimum over {_iterations(result)}",
+            "The objective, and the gap to the optimum, by iteration.",
+        )
+    ]
+    if result.rank:
+        pictures.append(
+            Picture(
+                result.plot_singular_values,
+                f"The {result.rank} singular values of the recovered matrix",
+                "Singular values of the convex solution.",
+            )
+        )
+    return Section("Certificate of the convex solution", [*blocks, SideBySide(pictures)])
+
+
+def _values(ahead: Forecast) -> NumberTable:
+    """List the values of a forecast, with their intervals."""
+    mean, lower, upper = (
+        to_numpy(unwrap(part, ahead.channels).values)
+        for part in (ahead.mean, ahead.lower, ahead.upper)
+    )
+    index = getattr(ahead.mean, "index", None)
+    labels = [str(i + 1) for i in range(len(mean))] if index is None else index_labels(index)
+    columns = [str(name) for name in getattr(ahead.mean, "columns", [])]
+    numbered = [f"channel {c + 1}" for c in range(mean.shape[1])] if mean.ndim == 2 else [""]
+    head = ["step" if index is None else str(index.name or "index")]
+    for name in columns or numbered:
+        head += [f"{name} {what}".strip() for what in ("forecast", "from", "to")]
+    triples = np.stack([part.reshape(len(mean), -1) for part in (mean, lower, upper)], axis=2)
+    rows = [
+        [label, *(f"{value:#.5g}" for value in row.flat)]
+        for label, row in zip(labels, triples, strict=True)
+    ]
+    return NumberTable(head, rows, f"Forecast and {ahead.level:.0%} intervals.")
+
+
+def _iterations(result: Result) -> str:
+    return f"{result.iterations} iteration{'s' * (result.iterations != 1)}"
+
+
+def _times(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape))
