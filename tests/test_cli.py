@@ -137,7 +137,7 @@ def test_on_a_terminal(folder, name):
 
 @pytest.mark.parametrize("name", GOOD)
 def test_tables_on_a_terminal_are_aligned(folder, name, monkeypatch):
-    monkeypatch.setattr("structrank.cli.common.shows_progress", lambda quiet: False)
+    monkeypatch.setattr("structrank.cli.printing.shows_progress", lambda quiet: False)
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -250,7 +250,7 @@ class TestFiles:
         assert_fails(
             done,
             r'i.csv: column "time": the index is irregular \(around 8\), .* add a row with an '
-            "empty cell.*; --index none reads it as data",
+            "empty cell.*; --index none reads them as data",
         )
         done = call(tmp_path, ["recover", "i.csv", "--index", "none", *QUICK], monkeypatch)
         assert "signal        59 x 2" in done.stdout
@@ -330,7 +330,7 @@ class TestFiles:
         def closed(*_, **__):
             raise BrokenPipeError(32, "Broken pipe")
 
-        monkeypatch.setattr("structrank.cli.common.print_table", closed)
+        monkeypatch.setattr("structrank.cli.printing.print_table", closed)
         done = call(folder, ["frequencies", "series.csv"], monkeypatch)
         assert (done.exit_code, done.output) == (1, "")
 
@@ -364,11 +364,11 @@ BAD_FILES = {
     "one sample": ("wind\n1.5\n", "1 .* expected"),
     "duplicate times": (
         "day,wind\n2024-01-01,1\n2024-01-01,2\n2024-01-02,3\n",
-        '"2024-01-01" stands in the index already',
+        '"2024-01-01" is a duplicate index entry',
     ),
     "irregular times": (
         "day,wind\n" + "".join(f"2024-01-{d:02},{d}\n" for d in (1, 2, 3, 4, 5, 9, 10, 11, 12)),
-        'column "day": .*irregular .*2024-01-09.*; --index none does without it',
+        'column "day": .*irregular .*2024-01-09.*; --index none ignores the times',
     ),
 }
 
@@ -453,9 +453,9 @@ class TestBadFiles:
     @pytest.mark.parametrize(
         ("index", "message"),
         [
-            (np.delete(DAYS, 30), r"around 2024-02-01\), .*; --index none does without it"),
-            (np.delete(0.5 * T, 30), r"around 15.5\), .*; --index none reads it as data"),
-            ([f"{day}".replace("-", "") for day in DAYS[1:]], r"around 20240201\), .* reads it"),
+            (np.delete(DAYS, 30), r"around 2024-02-01\), .*; --index none ignores the times"),
+            (np.delete(0.5 * T, 30), r"around 15.5\), .*; --index none reads them as data"),
+            ([f"{day}".replace("-", "") for day in DAYS[1:]], r"around 20240201\), .* reads them"),
         ],
         ids=["dates", "numbers", "numbers like dates"],
     )
@@ -486,7 +486,8 @@ class TestBadFiles:
         done = call(tmp_path, ["info", "s.csv"], monkeypatch)
         assert done.exit_code == 0
         assert re.fullmatch(
-            r'Warning: s.csv: column "date": 01.01.2024 is no time in ISO 8601.*unchecked\n',
+            r'Warning: s.csv: column "date": 01.01.2024 is not a time in ISO 8601.*'
+            r"equally spaced in time\n",
             done.stderr,
         )
 
@@ -504,13 +505,13 @@ class TestBadFiles:
         monkeypatch.setattr("structrank.recover", lambda *_, **__: part)
         np.save(tmp_path / "s.npy", SERIES)
         done = call(tmp_path, ["recover", "s.npy", "--out", "o.npy"], monkeypatch)
-        assert_fails(done, "the samples do not tell all of what is looked for: take more samples")
+        assert_fails(done, "the samples do not determine the whole result: use more samples")
         assert [path.name for path in tmp_path.iterdir()] == ["s.npy"]
 
     def test_a_computation_that_breaks_down(self, folder, monkeypatch):
         monkeypatch.setattr("structrank.recover", lambda *_, **__: np.linalg.inv([[0]]))
         done = call(folder, ["recover", "series.csv"], monkeypatch)
-        assert_fails(done, r"the computation broke down \(Singular matrix\): take more samples")
+        assert_fails(done, r"the computation failed \(Singular matrix\): use more samples")
 
 
 class TestSystemsOfColumns:
@@ -588,7 +589,7 @@ class TestBadOutputs:
         np.save(tmp_path / "v.npy", np.zeros((3, 3, 3)))
         monkeypatch.setattr("structrank.recover", lambda *_, **__: pytest.fail("work was begun"))
         done = call(tmp_path, ["recover", "v.npy", "--out", "v.csv"], monkeypatch)
-        assert_fails(done, "text holds at most two dimensions")
+        assert_fails(done, "text files have at most two dimensions")
 
     @pytest.mark.parametrize("command", ["realize", "identify"])
     def test_matrices_have_two_formats(self, folder, monkeypatch, command):
@@ -677,18 +678,19 @@ class TestUsage:
         assert (done.exit_code, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
         assert not list(tmp_path.iterdir())
 
-    def test_a_solver_that_does_not_come_to_rest(self, folder, monkeypatch):
+    def test_a_solver_that_does_not_converge(self, folder, monkeypatch):
         import warnings
 
         def hurried(*_, **__):
             for name in ("select_mu", "recover"):
-                warnings.warn(f"{name}: Raise stop.max_iter.", ConvergenceWarning, stacklevel=2)
+                warning = ConvergenceWarning(f"{name}: Raise max_iter.", "stopped at its limit")
+                warnings.warn(warning, stacklevel=2)
             np.float64(1e300) ** 2  # which warns of an overflow
             return recover(SERIES, rank=3, mu=1.0)
 
         monkeypatch.setattr("structrank.recover", hurried)
         done = call(folder, ["recover", "series.csv", "--quiet"], monkeypatch)
-        assert done.stderr.startswith("Warning: the solver did not come to rest")
+        assert done.stderr.startswith("Warning: the convex solution stopped at its limit, so")
         assert done.stderr.count("\n") == 1
 
     def test_warnings_are_one_line_each(self, folder, monkeypatch):

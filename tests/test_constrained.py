@@ -20,7 +20,7 @@ from structrank import (
     solve,
 )
 from structrank._array import to_numpy
-from structrank.model import certificate
+from structrank.model.certificate import DenseLimit
 from structrank.solvers import constrained
 from structrank.solvers.augmented import Augmented, sample_weights
 from structrank.solvers.constrained import TrustedAugmented, solve_trusted, solve_within
@@ -168,7 +168,7 @@ class TestTrusted:
     @pytest.mark.parametrize("form_small_ones", [True, False])
     def test_gap_is_valid_wherever_the_run_ends(self, form_small_ones, rng, monkeypatch):
         if not form_small_ones:
-            monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
+            monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
         problem = make_problem("hankel-2d", "complex128", "mask", rng)
         trusted = some_trusted(problem, rng)
         optimum = trusted_optimum(problem, trusted)

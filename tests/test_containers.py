@@ -10,7 +10,8 @@ from conftest import LIBRARIES, to_library
 
 from structrank import denoise, forecast, impute, recover
 from structrank._array import to_numpy
-from structrank.io.containers import check_regular, following, unwrap
+from structrank.io.containers import unwrap
+from structrank.io.index import check_regular, following
 
 N = 40
 WAVE = 3 + np.cos(0.5 * np.arange(N)) + 0.05 * np.random.default_rng(0).standard_normal(N)
@@ -194,7 +195,7 @@ def test_names_are_not_looked_at_but_cannot_be_carried_on():
 
 
 def test_one_time_does_not_tell_a_step():
-    with pytest.raises(ValueError, match="does not tell a step"):
+    with pytest.raises(ValueError, match="without a step it cannot be continued"):
         following(pd.DatetimeIndex(["2024-01-01"]), 2)
 
 

@@ -26,8 +26,8 @@ from structrank import (
     solve,
 )
 from structrank._array import to_numpy
-from structrank.model import certificate, quartic
-from structrank.model.certificate import nuclear_norm_bound
+from structrank.model import quartic
+from structrank.model.certificate import DenseLimit, nuclear_norm_bound
 from structrank.model.linalg import random_vector, top_singular_pairs
 from structrank.solvers import polish
 from structrank.solvers.augmented import Augmented, MultiplierPenalty
@@ -82,8 +82,9 @@ class TestOptimum:
         """Where interior points take too long, beside SCS."""
         problem = modes_problem(Hankel(2 * size - 1, window=size), rng)
         optimum = first_order_optimum(problem, 1e-8)
-        for small, gap in ((certificate.MAX_DENSE_ENTRIES, 3e-7), (0, 1e-5)):
-            monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", small)
+        for form_small_ones, gap in ((True, 3e-7), (False, 1e-5)):
+            if not form_small_ones:
+                monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
             iterates = []
             result = solve(problem, gap, callback=iterates.append)
             assert result.objective == pytest.approx(optimum, rel=gap + 2e-7)
@@ -95,7 +96,7 @@ class TestOptimum:
     @pytest.mark.parametrize("form_small_ones", [True, False])
     def test_gap_is_valid_wherever_the_run_ends(self, kind, form_small_ones, rng, monkeypatch):
         if not form_small_ones:
-            monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
+            monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
         problem = make_problem("hankel-2d", "complex128", kind, rng)
         optimum = relax_optimum(problem)
         for iterations in range(1, 7):
@@ -108,8 +109,8 @@ class TestOptimum:
     def test_large_matrices_are_not_formed(self, rng, monkeypatch):
         problem = plain_mask_problem(400, rng)
         dense = solve(problem, 1e-3)
-        monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
-        monkeypatch.setattr(Hankel, "_linear_to_dense", None)
+        monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
+        monkeypatch.setattr(Hankel, "linear_to_dense", None)
         monkeypatch.setattr(Hankel, "index", None)
         result = solve(problem, 1e-3)
         assert result.status is Status.SOLVED
@@ -137,7 +138,7 @@ class TestOptimum:
     @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
     @pytest.mark.parametrize("dtype", ["float32", "complex128"])
     def test_other_array_libraries(self, library, dtype, rng, monkeypatch):
-        monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
+        monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
         problem = modes_problem(Hankel((6, 5), window=(3, 2)), rng, dtype)
         there = Problem(
             problem.structure, to_library(problem.b, library), problem.mu, problem.measure
@@ -304,7 +305,7 @@ class TestNuclearNormBound:
         y = random_array(rng, S.signal_shape, dtype)
         true = np.linalg.norm(S.to_dense(y), "nuc")
         assert nuclear_norm_bound(S, y, np.ones((S.shape[1], 1))) == pytest.approx(true)
-        monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
+        monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
         for rank in range(1, min(S.shape)):
             guess = random_array(rng, (S.shape[1], rank), dtype)
             assert nuclear_norm_bound(S, y, guess) >= true * (1 - 1e-12)

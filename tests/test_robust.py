@@ -18,7 +18,7 @@ from structrank import (
     solve,
 )
 from structrank._array import to_numpy
-from structrank.model import certificate
+from structrank.model.certificate import DenseLimit
 from structrank.solvers.augmented import sample_weights
 from structrank.solvers.robust import HuberLoss, RobustAugmented, solve_robust
 
@@ -87,7 +87,7 @@ class TestOptimum:
     @pytest.mark.parametrize("form_small_ones", [True, False])
     def test_gap_is_valid_wherever_the_run_ends(self, kind, form_small_ones, rng, monkeypatch):
         if not form_small_ones:
-            monkeypatch.setattr(certificate, "MAX_DENSE_ENTRIES", 0)
+            monkeypatch.setattr(DenseLimit, "allows", lambda *_: False)
         problem, threshold = spoiled_problem("hankel-2d", "complex128", kind, rng)
         optimum, _ = robust_optimum(problem, threshold)
         for iterations in range(1, 7):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import positive_int
-from .io.containers import check_regular
+from .io.index import check_regular
 from .modal.modes import Modes, NoModes
 from .signals.forecasting import FEWEST, Forecast, forecast
 from .signals.recovery import recover

@@ -1,4 +1,7 @@
-"""The command line: `structrank`, one module a group of commands."""
+"""The command line, `structrank`: one module per group of commands.
+
+Commands import the rest of the package when they are called, so that `structrank --help` is fast.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,28 @@ from typing import Any
 import click
 
 from .. import __version__
-from .common import one_line_errors
+from .errors import one_line_errors
 from .experiments import reproduce
-from .signals import denoise, forecast, frequencies, impute, recover
+from .forecasting import forecast
+from .signals import denoise, impute, recover
 from .sizes import info
+from .spectrum import frequencies
 from .systems import identify, realize
 
 EPILOG = """
-Files are CSV, TSV, TXT, NPY, NPZ, MAT, HDF5, Zarr or NMRPipe, as their extension says.
+Files are CSV, TSV, TXT, NPY, NPZ, MAT, HDF5, Zarr or NMRPipe; the extension tells the format.
 
 \b
 Completion of commands, options and files by the Tab key:
   bash  eval "$(_STRUCTRANK_COMPLETE=bash_source structrank)"
   zsh   eval "$(_STRUCTRANK_COMPLETE=zsh_source structrank)"
   fish  _STRUCTRANK_COMPLETE=fish_source structrank | source
-Put the line into ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it.
+Add the line to ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it.
 """
 
 
 class _Commands(click.Group):
-    """Commands that end with one line if something goes wrong, from their first import on."""
+    """Commands that end with one line on an error, also while they are being imported."""
 
     def invoke(self, ctx: click.Context) -> Any:
         with one_line_errors():

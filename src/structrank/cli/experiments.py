@@ -6,22 +6,24 @@ from pathlib import Path
 
 import click
 
-from . import common
+from . import printing
 
 EXPERIMENTS = ("ssr", "scs", "scalability")
 
 
 @click.command()
 @click.argument("experiment", type=click.Choice([*EXPERIMENTS, "all"]))
-@click.option("--quick", is_flag=True, help="Small sizes and few seeds: about two minutes in all.")
+@click.option(
+    "--quick", is_flag=True, help="Small sizes and few seeds: about two minutes in total."
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     default=Path("structrank-results"),
     show_default=True,
-    help="New folder for figures and tables, with one folder an experiment.",
+    help="New folder for figures and tables, with one folder per experiment.",
 )
-@click.option("--force", is_flag=True, help="Replace an experiment's folder if it is there.")
+@click.option("--force", is_flag=True, help="Replace an experiment's existing folder.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="First seed."
 )
@@ -30,14 +32,14 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
     """Run the paper's experiments and draw its figures.
 
     \b
-    ssr          stochastic system realisation: all methods against time, and
-                 a case where the order can be found
+    ssr          stochastic system realisation: all methods over time, and
+                 a case in which the order can be found
     scs          2-D spectral compressed sensing: the five panels, 20 seeds
-    scalability  time against size, up to 8200 x 40000
+    scalability  time over size, up to 8200 x 40000
     all          all three
 
-    Figures, tables (CSV and Markdown), seeds, versions and the machine are written to
-    OUT/EXPERIMENT. For timings set OPENBLAS_NUM_THREADS=1.
+    Figures, tables (CSV and Markdown), seeds, versions and a description of the machine are
+    written to OUT/EXPERIMENT. Set OPENBLAS_NUM_THREADS=1 for timings.
 
     \b
     Examples:
@@ -55,6 +57,6 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
     for name in chosen:
         run = getattr(experiments, f"reproduce_{name}")
         with new_folder(out / name, force=force) as folder:
-            tables = run(folder, quick=quick, seed=seed, progress=common.shows_progress(quiet))
-        common.tell("\n".join(tables), quiet)
+            tables = run(folder, quick=quick, seed=seed, progress=printing.shows_progress(quiet))
+        printing.tell("\n".join(tables), quiet)
         click.echo(f"{name}: written to {out / name}")

@@ -1,4 +1,4 @@
-"""A signal from a file, checked before any work."""
+"""Read a signal from a file, and check it before any work."""
 
 from __future__ import annotations
 
@@ -14,12 +14,24 @@ import numpy as np
 from ..io import FileError, Table, read
 from ..io.regular import irregular_cell, iso_times, numbers
 
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write it
+DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write dates
 
 
 @dataclass(frozen=True)
 class Given:
-    """What was read: the table to write back, the signal in it, and the column of its index."""
+    """What was read from a file.
+
+    Attributes
+    ----------
+    table : Table
+        The file, to write a table like it.
+    samples : Series, DataFrame or ndarray
+        The signal in it.
+    channels : int or None
+        The axis that holds channels.
+    index : str or None
+        A description of the column that was used as the index.
+    """
 
     table: Table
     samples: Any
@@ -34,7 +46,7 @@ def read_signal(
     index: str | None,
     channels: int | str | None = None,
 ) -> Given:
-    """Read a signal, whose index has to be regular; as a Series or DataFrame if there is pandas."""
+    """Read a signal with a regular index, as a Series or DataFrame if pandas is installed."""
     table = read(
         file, columns=columns, variable=variable, index=False if index == "none" else index
     )
@@ -51,7 +63,7 @@ def read_signal(
 
 
 def _check_values(file: Path, values: np.ndarray, channels: int | None) -> None:
-    """An error if values are infinite, or do not have the axis of channels."""
+    """Raise an error if values are infinite, or the axis of channels does not exist."""
     if channels is not None and not -values.ndim <= channels < values.ndim:
         raise FileError(
             f"{file}: channels is {channels}, but the values have shape {values.shape}, whose axes "
@@ -61,23 +73,23 @@ def _check_values(file: Path, values: np.ndarray, channels: int | None) -> None:
         where = ", ".join(str(k + 1) for k in place)
         raise FileError(
             f"{file}: entry {where} (counted from 1) is infinite, or too large for a number, but "
-            "finite numbers are expected: leave the cell empty, or put NaN, if it is missing"
+            "finite numbers are expected: leave the cell empty, or write NaN, if it is missing"
         )
 
 
 def _check_index(cells: list[str], title: str) -> None:
-    """An error unless numbers and times are regular; a warning if dates cannot be read."""
+    """Raise an error unless numbers and times are regular; warn if dates cannot be read."""
     cell = irregular_cell(cells)
     if cell is not None:
-        does = "does without it" if numbers(cells) is None else "reads it as data"
+        does = "ignores the times" if numbers(cells) is None else "reads them as data"
         raise FileError(
             f"{title}: the index is irregular (around {cell}), but equal steps are expected: add a "
-            f"row with an empty cell for each time that is left out; --index none {does}"
+            f"row with an empty cell for each missing time; --index none {does}"
         )
     if all(map(DATE.fullmatch, cells)) and iso_times(cells) is None:
         warnings.warn(
-            f"{title}: {cells[0]} is no time in ISO 8601, such as 2024-05-31, so the rows are "
-            "taken to be equally spaced in time, unchecked",
+            f"{title}: {cells[0]} is not a time in ISO 8601, such as 2024-05-31, so it was not "
+            "checked whether the rows are equally spaced in time",
             stacklevel=2,
         )
 

@@ -1,32 +1,55 @@
-"""The command that tells, before a run, how large it is and how long it takes."""
+"""The command that tells, before a run, how much memory and time it needs."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
-import numpy as np
 
-from ..solvers.driver import ConvergenceWarning
-from . import common
+from . import options as shared
 from .inputs import read_signal
 
 if TYPE_CHECKING:
     from ..model.problem import Problem
+    from ..structures import Hankel
 
-RANKS = (1, 5, 20)
-PEAK = 29  # times the factors: what `benchmarks.scaling` has measured
-STEPS, SECONDS = 3, 5.0  # of the run that measures the time
+
+@dataclass(frozen=True)
+class SizeEstimate:
+    """How memory and time are estimated.
+
+    Parameters
+    ----------
+    ranks : tuple of int
+        Ranks to show if none is given. Chosen: typical ones.
+    peak : float
+        Peak memory, relative to that of the factors. Measured in `benchmarks.scaling`.
+    steps : int
+        Number of solver steps to time. Chosen: the fewest that give a mean.
+    seconds : float
+        Time limit of these steps. Chosen: a command that only informs should be short.
+    mu_share : float
+        The mu of these steps, relative to the smallest at which the solution is zero. Chosen: a
+        usual value, at which a step does all of its work.
+    """
+
+    ranks: tuple[int, ...] = (1, 5, 20)
+    peak: float = 29
+    steps: int = 3
+    seconds: float = 5.0
+    mu_share: float = 0.1
+
+
+ESTIMATE = SizeEstimate()
 
 
 @click.command()
-@common.input_options
-@common.window_option
-@common.channels_option
-@common.rank_option
+@shared.input_options
+@shared.window_option
+@shared.channels_option
+@shared.rank_option
 def info(
     file: Path,
     columns: list[str] | None,
@@ -36,11 +59,11 @@ def info(
     window: int | tuple[int, ...] | None,
     rank: int | None,
 ) -> None:
-    """Tell what memory and time FILE will take.
+    """Tell how much memory and time FILE needs.
 
-    The memory of the factors is exact; the peak is that of long signals, as measured. The time of
-    a step is measured by a few steps of the solver on the signal. A recovery makes tens to
-    hundreds of them, more for a higher rank.
+    The memory of the factors is exact. The peak memory is estimated from measurements of long
+    signals. The time per step is measured in a few steps of the solver on the signal. A recovery
+    takes tens to hundreds of steps, more for a higher rank.
 
     \b
     Examples:
@@ -49,41 +72,39 @@ def info(
     """  # noqa: D301
     from .._array import fft_length
     from ..signals.recovery import hankel_problem
-    from ..structures import Hankel
 
     given = read_signal(file, columns, variable, index, channels)
     values = given.table.values
     problem = hankel_problem(values, window, given.channels)
-    structure = problem.structure
-    assert isinstance(structure, Hankel)
-    seen = int(np.count_nonzero(~np.isnan(values)))
+    structure = cast("Hankel", problem.structure)
     rows, width = structure.shape
-    kind = problem.b.dtype
+    dtype = problem.b.dtype
     lines = [
-        ("signal", f"{_times(values.shape)} of {kind}, {seen} values seen"),
+        ("signal", f"{_times(values.shape)} of {dtype}, {problem.sample_count} values seen"),
         *([] if given.index is None else [("index", given.index)]),
-        ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * kind.itemsize)})"),
+        ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * dtype.itemsize)})"),
         ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
     ]
-    for number in RANKS if rank is None else (rank,):
-        factors = (rows + width) * number * kind.itemsize
-        text = f"factors {_size(factors)}, peak about {_size(PEAK * factors)}"
+    for number in ESTIMATE.ranks if rank is None else (rank,):
+        factors = (rows + width) * number * dtype.itemsize
+        text = f"factors {_size(factors)}, peak about {_size(ESTIMATE.peak * factors)}"
         lines.append((f"rank {number}", text))
-    lines.append(("a step", _measured(problem)))
+    lines.append(("per step", _measured(problem, ESTIMATE)))
     click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
 
 
-def _measured(problem: Problem) -> str:
-    """The time of a step of the solver on this problem."""
-    from .. import Stop, gcgls, mu_max
+def _measured(problem: Problem, estimate: SizeEstimate) -> str:
+    """The time per step of the solver on this problem."""
+    from ..model import mu_max
+    from ..solvers.conditional_gradient import gcgls_states
+    from ..solvers.driver import Stop, iterate
 
     largest = mu_max(problem, 1.0)
     if largest == 0:
         return "nothing to do: the signal is zero"
-    stop = Stop(STEPS, xtol=None, rtol=None, max_time=SECONDS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        result = gcgls(replace(problem, mu=largest / 10), lam=1.0, stop=stop)
+    stop = Stop(estimate.steps, xtol=None, rtol=None, max_time=estimate.seconds)
+    problem = replace(problem, mu=estimate.mu_share * largest)
+    result = iterate(gcgls_states(problem, 1.0, stop=stop), problem, stop=stop)
     count = max(result.iterations, 1)
     return f"{result.history.time[-1] / count:.2g} s (mean of {count})"
 

@@ -1,4 +1,4 @@
-"""Commands for systems: realize from outputs, identify from inputs and outputs."""
+"""Commands that find systems: realize from outputs, identify from inputs and outputs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import click
 import numpy as np
 
 from ..io.atomic import check_new_file, new_file
-from . import common
-from .common import COLUMNS, FILE, POSITIVE
+from . import options as shared
+from . import printing
+from .errors import check_found
 from .inputs import read_signal
+from .options import FILE, POSITIVE
+from .outputs import check_outputs
 
 MATRICES = (".npz", ".mat")
 
@@ -21,18 +24,20 @@ matrices_option = click.option(
 
 
 @click.command()
-@common.input_options
+@shared.input_options
 @matrices_option
-@common.plot_option
+@shared.plot_option
 @click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
 @click.option(
     "--lags",
     type=click.IntRange(min=2),
-    help="Lags of the covariances that are used. Default: 20.",
+    help="Number of lags of the covariances that are used. Default: 20.",
 )
-@click.option("--mu", type=POSITIVE, help="Price of the nuclear norm. Default: from the noise.")
-@common.force_option
-@common.quiet_option
+@click.option(
+    "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the noise."
+)
+@shared.force_option
+@shared.quiet_option
 def realize(
     file: Path,
     columns: list[str] | None,
@@ -48,10 +53,10 @@ def realize(
 ) -> None:
     """Find the system whose outputs are in FILE.
 
-    It is a stochastic system, driven by noise, and the outputs are the columns. Means are taken
-    off. The block-Hankel matrix of the covariances is to have low rank, at a price at which
-    sampling noise alone gives nothing; its rank is the order. Empty cells and NaN are missing.
-    Thousands of rows are needed. Order and poles are printed. The matrices are those of
+    It is a stochastic system, driven by noise; the columns are its outputs. Means are subtracted.
+    The order is the rank of the block-Hankel matrix of the covariances. The weight of the nuclear
+    norm is chosen such that sampling noise alone has rank zero. Empty cells and NaN are missing.
+    Thousands of rows are needed. Order and poles are printed. The matrices belong to
     s' = D s + E u, z = F s + u, cov(u) = G.
 
     \b
@@ -59,27 +64,27 @@ def realize(
       structrank realize outputs.csv
       structrank realize outputs.csv --order 4 --out model.npz --plot poles.png
     """  # noqa: D301
-    from ..systems.outputs import realize_outputs
+    from .. import realize_outputs
 
     _check(out, plot, force)
     given = read_signal(file, columns, variable, index)
     chosen = {} if lags is None else {"lags": lags}
     model = realize_outputs(given.samples, order, mu=mu, **chosen)
     _finish(model, "DEFG", out, plot, force, quiet)
-    common.tell_index(given, quiet, "index     ")
+    printing.tell_index(given, quiet, "index     ")
 
 
 @click.command()
 @click.argument("file", type=FILE)
-@click.option("--inputs", type=COLUMNS, required=True, help="Columns of the inputs.")
-@click.option("--outputs", type=COLUMNS, required=True, help="Columns of the outputs.")
-@click.option("--variable", metavar="NAME", help="Which array of a file of several.")
-@common.index_option
+@shared.columns_option("--inputs", required=True, help="Columns of the inputs.")
+@shared.columns_option("--outputs", required=True, help="Columns of the outputs.")
+@shared.variable_option
+@shared.index_option
 @matrices_option
-@common.plot_option
+@shared.plot_option
 @click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
-@common.force_option
-@common.quiet_option
+@shared.force_option
+@shared.quiet_option
 def identify(
     file: Path,
     inputs: list[str],
@@ -94,28 +99,28 @@ def identify(
 ) -> None:
     """Find the system between columns of FILE.
 
-    It turns those of inputs into those of outputs. Empty cells and NaN, in either, are missing.
-    Order and poles are printed. The matrices are those of x' = A x + B v, y = C x + D v +
-    output_offset, v = u - input_offset.
+    It turns the inputs into the outputs. Empty cells and NaN in either are missing. Order and
+    poles are printed. The matrices belong to x' = A x + B v, y = C x + D v + output_offset,
+    v = u - input_offset.
 
     \b
     Examples:
       structrank identify record.csv --inputs valve --outputs flow,level
       structrank identify record.mat --inputs 1,2 --outputs 3 --order 4 --out model.mat
     """  # noqa: D301
-    from ..systems.identification import identify as identified
+    from .. import identify as work
 
     _check(out, plot, force)
     given = read_signal(file, [*inputs, *outputs], variable, index)
     u, y = np.split(given.table.values, [len(inputs)], axis=1)
-    model = identified(u, y, order)
+    model = work(u, y, order)
     names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
     _finish(model, names, out, plot, force, quiet)
-    common.tell_index(given, quiet, "index     ")
+    printing.tell_index(given, quiet, "index     ")
 
 
 def _check(out: Path | None, plot: Path | None, force: bool) -> None:
-    common.check_outputs(plot=plot, force=force)
+    check_outputs(plot=plot, force=force)
     if out is not None:
         check_new_file(out, MATRICES, force=force)
 
@@ -129,7 +134,7 @@ def _finish(
     quiet: bool,
 ) -> None:
     """Write and print what was found."""
-    common.check_found(*(getattr(model, name) for name in names))
+    check_found(*(getattr(model, name) for name in names))
     if out is not None:
         _write_matrices(out, {name: getattr(model, name) for name in names}, force)
     if plot is not None:
@@ -137,8 +142,8 @@ def _finish(
 
         save_picture(plot, model.plot_poles, force=force)
     poles = ", ".join(_pole(pole) for pole in model.poles)
-    common.tell(f"order     {model.order}\npoles     {poles}", quiet)
-    common.written(quiet, out, plot)
+    printing.tell(f"order     {model.order}\npoles     {poles}", quiet)
+    printing.tell_written(quiet, out, plot)
 
 
 def _pole(pole: complex) -> str:

@@ -1,4 +1,4 @@
-"""Arrays in binary files: one reader and one writer a format."""
+"""Arrays in binary files: one reader and one writer per format."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 
 from .table import FileError, Table
 
-VARIABLE = "values"  # the name of an array that has none
+VARIABLE = "values"  # the name under which an array without a name is written
 MATLAB_NUMBERS = {"double", "single", "logical"} | {
     f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
 }
 
 
 def require(module: str) -> Any:
-    """An optional package, or an error that says what to install."""
+    """Import an optional package, or raise an error that says what to install."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -33,9 +32,9 @@ def require(module: str) -> Any:
 
 
 def chosen(arrays: Mapping[str, tuple[int, ...]], variable: str | None) -> str:
-    """Which array of a file to take, given the shapes of those there by name.
+    """Choose an array of a file, given the shapes of all its arrays.
 
-    Without a `variable` the only one with more than one entry.
+    Without a `variable` it is the only array with more than one entry.
     """
     if variable is not None:
         if variable not in arrays:
@@ -43,10 +42,11 @@ def chosen(arrays: Mapping[str, tuple[int, ...]], variable: str | None) -> str:
         return variable
     large = {name: shape for name, shape in arrays.items() if np.prod(shape) > 1}
     if not large:
-        raise FileError(f"there is no array of numbers in it, only {_listed(arrays)}")
+        rest = f", only {_listed(arrays)}" if arrays else ""
+        raise FileError(f"it contains no array of numbers{rest}")
     if len(large) > 1:
         raise FileError(
-            f"there are several arrays: name one of {_listed(large)} (--variable, variable=...)"
+            f"it contains several arrays: name one of {_listed(large)} (--variable, variable=...)"
         )
     return next(iter(large))
 
@@ -60,7 +60,7 @@ def _listed(arrays: Mapping[str, tuple[int, ...]]) -> str:
 def _unnamed(variable: str | None, format: str) -> None:
     if variable is not None:
         raise FileError(
-            f'there is no array "{variable}": a {format} file holds one, without a name'
+            f'there is no array "{variable}": a {format} file contains one, without a name'
         )
 
 
@@ -68,7 +68,7 @@ def _unnamed(variable: str | None, format: str) -> None:
 
 
 def read_npy(path: Path, variable: str | None) -> Table:
-    """The array in an NPY file."""
+    """Read the array in an NPY file."""
     _unnamed(variable, "NPY")
     with path.open("rb") as file, _objects_refused():
         values = np.lib.format.read_array(file, allow_pickle=False)
@@ -76,13 +76,13 @@ def read_npy(path: Path, variable: str | None) -> Table:
 
 
 def write_npy(path: Path, table: Table) -> None:
-    """Write the values."""
+    """Write the values to an NPY file."""
     with path.open("wb") as file:
         np.save(file, table.values, allow_pickle=False)
 
 
 def read_npz(path: Path, variable: str | None) -> Table:
-    """One array of an NPZ file."""
+    """Read one array of an NPZ file."""
     with zipfile.ZipFile(path) as file:
         names = [n.removesuffix(".npy") for n in file.namelist() if n.endswith(".npy")]
     with _objects_refused(), np.load(path, allow_pickle=False) as file:
@@ -102,13 +102,13 @@ def _objects_refused() -> Iterator[None]:
         if "allow_pickle" not in str(error):
             raise
         raise FileError(
-            "it holds pickled Python objects, which are refused, as loading them can run any "
-            "code: save arrays of numbers, or name one of them"
+            "it contains pickled Python objects, which are refused because loading them can run "
+            "any code: save arrays of numbers, or name one of them"
         ) from error
 
 
 def write_npz(path: Path, table: Table) -> None:
-    """Write the values under their name."""
+    """Write the values, under their name, to an NPZ file."""
     with path.open("wb") as file:
         np.savez(file, **{table.variable or VARIABLE: table.values})  # type: ignore[arg-type]
 
@@ -117,7 +117,9 @@ def write_npz(path: Path, table: Table) -> None:
 
 
 def read_mat(path: Path, variable: str | None) -> Table:
-    """One array of a MAT file, without its axes of length one."""
+    """Read one array of a MAT file, without its axes of length one."""
+    import scipy.io
+
     try:
         shapes = {n: s for n, s, kind in scipy.io.whosmat(path) if kind in MATLAB_NUMBERS}
     except NotImplementedError:  # version 7.3
@@ -128,7 +130,9 @@ def read_mat(path: Path, variable: str | None) -> Table:
 
 
 def write_mat(path: Path, table: Table) -> None:
-    """Write the values as version 5, a vector as a column, under a name MATLAB allows."""
+    """Write the values to a MAT file of version 5: vectors as columns, names as MATLAB allows."""
+    import scipy.io
+
     allowed = re.fullmatch("[A-Za-z][A-Za-z0-9_]{0,62}", table.variable or "")
     name = allowed[0] if allowed else VARIABLE
     with path.open("wb") as file:
@@ -139,7 +143,7 @@ def write_mat(path: Path, table: Table) -> None:
 
 
 def read_hdf5(path: Path, variable: str | None) -> Table:
-    """One array of an HDF5 file, named by its path inside it."""
+    """Read one array of an HDF5 file; its name is its path inside the file."""
     return _read_hdf5(path, variable, matlab=False)
 
 
@@ -160,7 +164,7 @@ def _read_hdf5(path: Path, variable: str | None, *, matlab: bool) -> Table:
             variable and variable.strip("/"),
         )
         values = numbers(arrays[name][()])
-    if matlab:  # its arrays are stored by columns
+    if matlab:  # arrays are stored by columns
         values = np.ascontiguousarray(np.squeeze(values.T))
     return Table(values, variable=name)
 
@@ -172,7 +176,7 @@ def _is_matlab_number(name: str, array: Any) -> bool:
 
 
 def write_hdf5(path: Path, table: Table) -> None:
-    """Write the values under their name."""
+    """Write the values, under their name, to an HDF5 file."""
     with require("h5py").File(path, "w") as file:
         file[table.variable or VARIABLE] = table.values
 
@@ -181,7 +185,7 @@ def write_hdf5(path: Path, table: Table) -> None:
 
 
 def read_zarr(path: Path, variable: str | None) -> Table:
-    """The array of a Zarr folder, or one of its group's."""
+    """Read a Zarr array, or one array of a Zarr group."""
     zarr = require("zarr")
     opened = zarr.open(path, mode="r")
     if isinstance(opened, zarr.Array):
@@ -201,7 +205,7 @@ def read_zarr(path: Path, variable: str | None) -> Table:
 
 
 def write_zarr(path: Path, table: Table) -> None:
-    """Write an array, or a group with an array of the variable's name."""
+    """Write a Zarr array, or a group with one array if the table has a variable name."""
     zarr = require("zarr")
     if table.variable is None:
         zarr.create_array(path, data=table.values)
@@ -213,7 +217,7 @@ def write_zarr(path: Path, table: Table) -> None:
 
 
 def read_nmrpipe(path: Path, variable: str | None) -> Table:
-    """The data of an NMRPipe file of one or two dimensions, as it stands in it."""
+    """Read the data of an NMRPipe file of one or two dimensions, as they are stored."""
     _unnamed(variable, "NMRPipe")
     header, values = _nmrpipe(path)
     return Table(numbers(values), header=header)
@@ -224,14 +228,15 @@ def _nmrpipe(path: Path) -> tuple[dict[str, Any], np.ndarray]:
     content = path.read_bytes()
     mark = [np.frombuffer(content[8:12].ljust(4), order + "f4")[0] for order in "<>"]
     if not np.any(np.isclose(mark, 2.345)):
-        raise FileError("it is no NMRPipe file")
+        raise FileError("it is not an NMRPipe file")
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # nmrglue only warns if data are cut off
-        return pipe.read(content)
+        warnings.simplefilter("error")  # nmrglue only warns about truncated data
+        header, values = pipe.read(content)
+        return header, values
 
 
 def write_nmrpipe(path: Path, table: Table) -> None:
-    """Write single precision, with the header that was read or a plain one."""
+    """Write an NMRPipe file in single precision, with the header of the table or a plain one."""
     nmrglue = require("nmrglue")
     is_complex = np.iscomplexobj(table.values)
     values = table.values.astype(np.complex64 if is_complex else np.float32)
@@ -258,12 +263,12 @@ def write_nmrpipe(path: Path, table: Table) -> None:
 
 
 def _is_numeric(array: Any) -> bool:
-    """Whether an array holds numbers, among them MATLAB's pairs (real, imag)."""
+    """Whether an array contains numbers; MATLAB's pairs (real, imag) count as numbers."""
     return array.dtype.kind in "biufc" or array.dtype.names == ("real", "imag")
 
 
 def numbers(values: np.ndarray) -> np.ndarray:
-    """Values in single or double precision, whole numbers in double."""
+    """Return values in single or double precision; whole numbers in double."""
     if values.dtype.names == ("real", "imag"):
         values = values["real"] + 1j * values["imag"]
     if values.dtype.kind not in "biufc":

@@ -1,4 +1,4 @@
-"""Which file is of which format, and the way in and out that all formats share."""
+"""Read and write files of every format: the extension decides which one it is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .text import read_text, write_text
 
 
 class _Format(NamedTuple):
-    """How an array is read from a binary file and written to one, and what that needs."""
+    """A binary format: its reader, its writer, and the package that both need."""
 
     name: str
     read: Callable[[Path, str | None], Table]
@@ -50,7 +50,7 @@ def read(
     index: Column | bool | None = None,
     header: bool | None = None,
 ) -> Table:
-    r"""Read one array from a file, whose extension says what it is.
+    r"""Read one array from a file; the extension tells the format.
 
     =====================  ==================================================================
     .csv, .tsv, .txt       columns of numbers; see `structrank.io.text` for what is read
@@ -59,24 +59,24 @@ def read(
     .h5, .hdf5             HDF5, with h5py
     .zarr                  Zarr, an array or a group, with zarr
     .fid, .ft, .ft1, .ft2  NMRPipe in a single file, with nmrglue; the rows of an indirect
-                           dimension stand as they are stored
+                           dimension are returned as they are stored
     =====================  ==================================================================
 
     Parameters
     ----------
     path : str or path
     columns : str, int or list of them, optional
-        Columns by name, or by number counted from 1. All columns of numbers if not given. In
-        other files than text they are those of a two-dimensional array, by number.
+        Columns by name, or by number counted from 1. Default: all columns with numbers. In
+        binary files they are the columns of a two-dimensional array, by number.
     variable : str, optional
-        Which array to take from a file of several. Not needed where only one has more than
-        one entry.
+        Which array to read from a file that contains several. Not needed if only one of them has
+        more than one entry.
     index : str, int or False, optional
-        The column of times or labels of a text file, in which nothing may stand twice. If not
-        given, the first column where no cell of it is a number, or its name says time or index
-        ("time (s)", "year", or none as pandas writes it). False: there is none.
+        The column of times or labels in a text file, without duplicate entries. Default: the first
+        column, if none of its cells is a number, or if its name says time or index ("time (s)",
+        "year", or an empty name as pandas writes it). False: the file has no index.
     header : bool, optional
-        Whether a text file starts with names; found out if not given.
+        Whether a text file starts with names. Default: found from its first rows.
 
     Returns
     -------
@@ -111,10 +111,10 @@ def read(
     listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
     try:
         if listed is not None and not len(listed):
-            raise FileError("no columns are asked for, but one or more are expected")
+            raise FileError("columns is empty, but one or more columns are expected")
         if suffix in TEXT:
             if variable is not None:
-                raise FileError("a text file has columns, no variables: choose columns")
+                raise FileError("a text file has columns, not variables: choose columns")
             table = read_text(path, listed, index, header)
         else:
             if index is not None or header is not None:
@@ -125,7 +125,7 @@ def read(
         if table.values.ndim == 0:
             raise FileError("it is a single number, but an array is expected")
         if np.all(np.isnan(table.values)):
-            raise FileError("there are no numbers in it")
+            raise FileError("it contains no numbers")
     except FileError as error:
         raise FileError(f"{path}: {error}") from error.__cause__
     except ImportError:
@@ -136,25 +136,25 @@ def read(
 
 
 def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) -> None:
-    """Write a table to a file, whose extension says what it becomes.
+    """Write a table to a file; the extension tells the format.
 
-    The file is written whole or not at all. Text keeps names, full precision and the index,
-    which comes first, and holds at most two dimensions. The other formats keep the values
-    alone, under the name they were read by, else as "values"; NMRPipe files are in single
-    precision and keep the header that was read.
+    The file is written whole or not at all. Text files keep names, full precision and the index,
+    which comes first, and have at most two dimensions. The other formats keep only the values,
+    under the name under which they were read, else "values". NMRPipe files have single precision
+    and keep the header that was read.
 
     Parameters
     ----------
     path : str or path
-        One of the extensions that `read` knows.
+        It has one of the extensions that `read` knows.
     table : Table
     force : bool
-        Replace a file that is there.
+        Replace an existing file.
 
     Raises
     ------
     FileError
-        The file cannot be written, or is there already: one line says why.
+        The file cannot be written, or exists already: one line says why.
     ImportError
         The format needs a package that is not installed.
 
@@ -187,19 +187,19 @@ def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) ->
 
 
 def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None:
-    """An error unless `write` can begin: to be asked before long work.
+    """Raise an error unless `write` can write this file; call it before long work.
 
     Parameters
     ----------
     path : str or path
     force : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
 
     Raises
     ------
     FileError
-        The extension is unknown, the folder cannot be written to, or the file is there and
-        `force` is not given.
+        The extension is unknown, the folder cannot be written to, or the file exists and `force`
+        is False.
     ImportError
         The format needs a package that is not installed.
 

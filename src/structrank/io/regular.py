@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
 
-UNEVEN = 1e-3  # a place on a regular grid may be off by this share of a step
-MONTH = len("2024-05")
+
+@dataclass(frozen=True)
+class Spacing:
+    """When places count as equally spaced.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest distance of a place from a regular grid, as a fraction of a step. Chosen so that
+        times which a program has rounded, for example those of 30 samples per second in whole
+        microseconds, still count as regular.
+    """
+
+    tolerance: float = 1e-3
 
 
 def irregular_cell(cells: Sequence[str]) -> str | None:
-    """The cell of an index around which it leaves its regular steps, if it does.
+    """Find the cell of an index around which its steps are not equal.
 
     Cells are numbers, or times in ISO 8601. Times may also follow a calendar: business days, or
     months by their first or last day or business day, or by a day such as the third Friday. Other
-    cells are labels, which are not looked at.
+    cells are labels, which are not checked.
 
     Parameters
     ----------
@@ -25,6 +38,7 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     Returns
     -------
     str or None
+        None if the index is regular.
 
     Examples
     --------
@@ -46,12 +60,19 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     return cells[at]
 
 
-def uneven_place(places: np.ndarray) -> int | None:
-    """The number of the place around which others leave equal steps, if they do.
+def uneven_place(places: np.ndarray, spacing: Spacing | None = None) -> int | None:
+    """Find the place around which steps are not equal.
 
     Parameters
     ----------
     places : ndarray
+        At least two numbers.
+    spacing : Spacing, optional
+
+    Returns
+    -------
+    int or None
+        Its position in `places`, or None if all steps are equal.
 
     Examples
     --------
@@ -60,16 +81,17 @@ def uneven_place(places: np.ndarray) -> int | None:
     >>> uneven_place(np.array([0.5, 1.0, 1.5, 2.5]))
     3
     """
+    tolerance = (Spacing() if spacing is None else spacing).tolerance
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(places)
         grid = np.linspace(places[0], places[-1], len(places))
-        if np.max(np.abs(places - grid)) <= UNEVEN * np.abs(np.mean(steps)):
+        if np.max(np.abs(places - grid)) <= tolerance * np.abs(np.mean(steps)):
             return None
         return int(np.argmax(np.abs(steps - np.median(steps)))) + 1
 
 
 def numbers(cells: Sequence[str]) -> np.ndarray | None:
-    """Cells as numbers; None if one of them is none.
+    """Return cells as numbers, or None if one of them is not a number.
 
     Parameters
     ----------
@@ -91,7 +113,7 @@ def numbers(cells: Sequence[str]) -> np.ndarray | None:
 
 
 def iso_times(cells: Sequence[str]) -> list[datetime] | None:
-    """Times in ISO 8601; None if one of the cells is none.
+    """Return cells as times, or None if one of them is not a time in ISO 8601.
 
     Parameters
     ----------
@@ -104,8 +126,9 @@ def iso_times(cells: Sequence[str]) -> list[datetime] | None:
     [datetime.datetime(2024, 5, 1, 0, 0), datetime.datetime(2024, 5, 31, 12, 0)]
     >>> iso_times(["31.05.2024"])
     """
+    month = len("2024-05")
     try:
-        times = [datetime.fromisoformat(c + "-01" if len(c) == MONTH else c) for c in cells]
+        times = [datetime.fromisoformat(c + "-01" if len(c) == month else c) for c in cells]
         _in_utc(times)
     except (ValueError, OverflowError):
         return None
@@ -113,12 +136,12 @@ def iso_times(cells: Sequence[str]) -> list[datetime] | None:
 
 
 def _in_utc(times: Sequence[datetime]) -> list[datetime]:
-    """Without offsets; an OverflowError if that leads out of the calendar."""
+    """Times without their offsets; an OverflowError if one leaves the calendar."""
     return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
 
 
 def _follows_calendar(times: Sequence[datetime]) -> bool:
-    """Whether local times are business days, or the same kind of day of months in equal steps."""
+    """Whether local times are business days, or the same kind of day in equally spaced months."""
     if len({time.time() for time in times}) > 1:
         return False
     days = np.array([time.date() for time in times], dtype="datetime64[D]")

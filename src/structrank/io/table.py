@@ -1,4 +1,4 @@
-"""What is read from a file, and what can be wrong with it."""
+"""The array that is read from a file or written to one, and the error of both."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 Column = str | int
-"""A column by its name, or by its number, counted from 1."""
+"""A column, by its name or by its number, counted from 1."""
 
 
 class FileError(ValueError):
-    """A file that cannot be read or written, in one line that says what to do.
+    """A file cannot be read or written; one line says why and what to do.
 
     Examples
     --------
@@ -27,19 +27,19 @@ class FileError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """An array and what has to be kept to write it back.
+    """An array, with its names and index, as it is read from a file or written to one.
 
-    `dataclasses.replace(table, values=...)` puts other values into the same file.
+    `dataclasses.replace(table, values=...)` makes a table with other values for the same file.
 
     Parameters
     ----------
     values : ndarray
         Real or complex floating-point numbers, of any shape; NaN is missing. The columns of a
-        text file are the columns of `values`; a single one makes for a vector.
+        text file are the columns of `values`. A single column is a vector.
     names : tuple of str, optional
         Names of the columns.
     index : ndarray of str, optional
-        The times or labels of the rows, as they stand in the file.
+        The times or labels of the rows, as they are written in the file.
     index_name : str, optional
         The name of the index column.
     variable : str, optional
@@ -92,7 +92,7 @@ class Table:
 
 
 def column_numbers(columns: Sequence[Column], names: Sequence[str] | None, width: int) -> list[int]:
-    """Which columns, from 0, are meant; none of them twice."""
+    """Return the positions, from 0, of columns given by name or number; none may occur twice."""
     numbers = [column_number(column, names, width) for column in columns]
     for column, number in zip(columns, numbers, strict=True):
         if numbers.count(number) > 1:
@@ -104,9 +104,9 @@ def column_numbers(columns: Sequence[Column], names: Sequence[str] | None, width
 
 
 def column_number(column: Column, names: Sequence[str] | None, width: int) -> int:
-    """Which column, from 0, is meant by a name or by a number counted from 1.
+    """Return the position, from 0, of a column given by name, or by number counted from 1.
 
-    A name goes before a number: "3" is the column of that name, if there is one.
+    Names come before numbers: "3" is the column with that name, if there is one.
     """
     if isinstance(column, str) and names is not None and column in names:
         if names.count(column) > 1:

@@ -1,18 +1,20 @@
 """Tables of numbers in text files.
 
-- Cells are separated by tabs, in .csv and .txt files also by semicolons or commas, in .txt
-  files also by blanks: by what divides the first lines alike. Lines that start with # are
-  comments, unless it is the error of a spreadsheet (#N/A, #DIV/0!, ...).
+- Tabs separate cells. In .csv and .txt files semicolons or commas may separate them, in .txt
+  files also blanks. The reader takes the separator that splits the first lines into equally many
+  cells. A line that starts with # is a comment, unless it starts with the error of a spreadsheet
+  (#N/A, #DIV/0!, ...).
 - Empty cells, nan, NA, <NA>, N/A, #N/A, None and null are missing. Complex numbers look like 1+2j.
 - The first row is a header if it is all text, or if it has text where the second row has a
-  number. Names that are numbers themselves cannot be told from data, but above dates (a first
-  cell without digits, then one with digits) and as pandas writes them (an empty cell, 0, 1,
-  2, ...); `header` says it for sure.
-- A first column of several is the index (times, dates, labels) if it has no number. One of numbers
-  is it only under a header: if they rise or fall throughout and their name says time or index
-  (t, time, year, sample, ...; time and t also with a unit, as in "time (s)", "time_s", "t [ms]"),
-  or if they have equal steps and no name, as pandas writes an index.
-  Other columns without any number are left out, unless they are asked for.
+  number. Names that are numbers cannot be distinguished from data, with two exceptions: above
+  dates (the first cell has no digits, the one below has some), and as pandas writes them (an empty
+  cell, then 0, 1, 2, ...). Pass `header` to decide it.
+- The first of several columns is the index (times, dates, labels) if it contains no number. A
+  column of numbers is the index only under a header, in two cases. Either the numbers rise or fall
+  throughout and the name says time or index (t, time, year, sample, ...; time and t also with a
+  unit, as in "time (s)", "time_s", "t [ms]"). Or the numbers have equal steps and no name, as
+  pandas writes an index.
+- Other columns without any number are skipped, unless they are asked for.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +39,6 @@ SEPARATORS = {
     ".txt": "tabs, semicolons, commas or blanks",
 }
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-LOOKED_AT = 20  # lines to find the delimiter by
 _TIME = "(times?|timestamp|datetime|dates?)"
 _COUNT = "(index|sample|step|(second|minute|hour|day|week|month|quarter|year)s?)"
 _UNIT = "([munµμ]?s|(sec|second|min|minute|hr|hour|day|week|month|yr|year)s?|h|d|utc)"
@@ -46,8 +48,27 @@ SAYS_TIME = re.compile(
     rf"|({_TIME}|t)\s*(/\s*{_UNIT}|\({_UNIT}\)|\[{_UNIT}\]))"
 )
 ALMOST_NUMBER = re.compile(r"[+-]?\d[\d.]*[,'][\d.,']*([eE][+-]?\d+)?")
-SHOWN = 40  # letters of a cell in an error
-EQUAL = 1e-6  # steps of an index differ by less than this share of them
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """How the reader of text files finds its way.
+
+    Parameters
+    ----------
+    lines : int
+        Number of lines from which the delimiter is found. Chosen: enough to outvote a few odd
+        lines.
+    equal_steps : float
+        Largest difference between the steps of an index without a name, as a fraction of a step.
+        Chosen: above the rounding of decimals, below any step that a person would call different.
+    """
+
+    lines: int = 20
+    equal_steps: float = 1e-6
+
+
+READING = TextReading()
 
 
 class _Row(NamedTuple):
@@ -60,39 +81,28 @@ def read_text(
     columns: Sequence[Column] | None,
     index: Column | bool | None,
     header: bool | None,
+    reading: TextReading = READING,
 ) -> Table:
-    """The table in a text file; see `read` for the arguments."""
-    rows = _rows(path)
+    """Read the table in a text file; see `read` for the arguments."""
+    rows = _rows(path, reading)
     if header is None:
         header = _has_header(rows)
     names = tuple(rows[0].cells) if header else None
     rows = rows[1:] if header else rows
     if not rows:
-        raise FileError("there are no numbers, only a header")
+        raise FileError("it contains no numbers, only a header")
     width = len(rows[0].cells)
     text = [[row.cells[j] for row in rows] for j in range(width)]
-    without_numbers = [not any(map(_is_number, cells)) for cells in text]
 
     asked = column_numbers(columns or (), names, width)
     at = None
     if index is None:
         name = None if names is None else names[0]
-        at = 0 if width > 1 and 0 not in asked and _is_index(text[0], name) else None
+        at = 0 if width > 1 and 0 not in asked and _is_index(text[0], name, reading) else None
     elif index is not False:
         at = column_number(index, names, width)
     if columns is None:
-        for j in range(width):
-            if without_numbers[j] and any(map(ALMOST_NUMBER.fullmatch, text[j])):
-                _numbers(rows, j, _title(names, j))  # an error that shows the first
-        asked = [j for j in range(width) if j != at and not without_numbers[j]]
-    if not asked:
-        where, hint = ("in it" if all(without_numbers) else "beside the index"), ""
-        if width == 1 and at is None:
-            hint = f" ({SEPARATORS[path.suffix.lower()]} separate cells)"
-        raise FileError(
-            f"there are no numbers {where}, but a column of them is expected: line {rows[0].line} "
-            f"starts with {_quoted(rows[0].cells[0])}{hint}"
-        )
+        asked = _columns_of_numbers(rows, text, names, at, path.suffix.lower())
     if at is not None:
         _check_index(rows, at, _title(names, at))
     numbers = [_numbers(rows, j, _title(names, j)) for j in asked]
@@ -105,12 +115,35 @@ def read_text(
     )
 
 
+def _columns_of_numbers(
+    rows: Sequence[_Row],
+    text: Sequence[Sequence[str]],
+    names: Sequence[str] | None,
+    index: int | None,
+    suffix: str,
+) -> list[int]:
+    """All columns with numbers, without the index; an error if there are none."""
+    without_numbers = [not any(map(_is_number, cells)) for cells in text]
+    for j, cells in enumerate(text):
+        if without_numbers[j] and any(map(ALMOST_NUMBER.fullmatch, cells)):
+            _numbers(rows, j, _title(names, j))  # raises an error about the first of them
+    found = [j for j in range(len(text)) if j != index and not without_numbers[j]]
+    if found:
+        return found
+    where = "" if all(without_numbers) else " besides the index"
+    hint = f" ({SEPARATORS[suffix]} separate cells)" if len(text) == 1 and index is None else ""
+    raise FileError(
+        f"it contains no numbers{where}, but a column of numbers is expected: line "
+        f"{rows[0].line} starts with {_quoted(rows[0].cells[0])}{hint}"
+    )
+
+
 def write_text(path: Path, table: Table, suffix: str) -> None:
     """Write a table of at most two dimensions, in full precision."""
     if table.values.ndim > 2:
         raise FileError(
-            f"text holds at most two dimensions, but the values have shape {table.values.shape}: "
-            "choose .npy"
+            f"text files have at most two dimensions, but the values have shape "
+            f"{table.values.shape}: choose .npy"
         )
     values = table.values.reshape(len(table.values), -1)
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -123,8 +156,8 @@ def write_text(path: Path, table: Table, suffix: str) -> None:
             writer.writerow([*head, *(str(value).strip("()") for value in row)])
 
 
-def _rows(path: Path) -> list[_Row]:
-    """All rows, stripped and of one width, each with its line in the file."""
+def _rows(path: Path, reading: TextReading) -> list[_Row]:
+    """All rows, stripped and equally long, each with its line in the file."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -136,10 +169,11 @@ def _rows(path: Path) -> list[_Row]:
         kept.pop(0)
     if not kept:
         raise FileError("it is empty")
-    delimiter = _delimiter([line for _, line in kept if line.strip()], path.suffix.lower())
+    first = [line for _, line in kept if line.strip()][: reading.lines]
+    delimiter = _delimiter(first, path.suffix.lower())
     rows = list(_split(kept, delimiter))
     width = len(rows[0].cells)
-    # A blank line is a missing value in a file of one column, and nothing in others.
+    # A blank line is a missing value in a file of one column, and is skipped in other files.
     rows = [row if row.cells else _Row(row.line, [""]) for row in rows if row.cells or width == 1]
     for line, cells in rows:
         if len(cells) != width:
@@ -159,7 +193,7 @@ def _split(lines: Sequence[tuple[int, str]], delimiter: str) -> Iterator[_Row]:
             yield _Row(number, line.split())
         return
     reader = csv.reader((line for _, line in lines), delimiter=delimiter, skipinitialspace=True)
-    first = 0  # of the lines of a row, which are several where a quote goes on
+    first = 0  # a quoted cell may continue on further lines
     for cells in reader:
         stripped = [cell.strip() for cell in cells]
         yield _Row(lines[first][0], [] if stripped == [""] else stripped)
@@ -167,10 +201,10 @@ def _split(lines: Sequence[tuple[int, str]], delimiter: str) -> Iterator[_Row]:
 
 
 def _delimiter(lines: Sequence[str], suffix: str) -> str:
-    """The delimiter that splits most of the first lines like the very first."""
+    """The delimiter that splits the most lines into as many cells as the first line."""
 
     def alike(delimiter: str) -> int:
-        rows = list(_split(list(enumerate(lines[:LOOKED_AT])), delimiter))
+        rows = list(_split(list(enumerate(lines)), delimiter))
         width = len(rows[0].cells)
         count = sum(len(row.cells) == width for row in rows)
         return count if width > 1 and 2 * count > len(rows) else 0
@@ -192,8 +226,8 @@ def _has_header(rows: Sequence[_Row]) -> bool:
     return any(_is_text(a) and _is_number(b) for a, b in zip(rows[0].cells, second, strict=True))
 
 
-def _is_index(cells: Sequence[str], name: str | None) -> bool:
-    """Whether the first column of several holds times or labels rather than a series."""
+def _is_index(cells: Sequence[str], name: str | None, reading: TextReading) -> bool:
+    """Whether the first of several columns holds times or labels rather than a series."""
     if not any(map(_is_number, cells)):
         return any(map(_is_text, cells))
     values = [_number(cell) for cell in cells]
@@ -203,10 +237,11 @@ def _is_index(cells: Sequence[str], name: str | None) -> bool:
     if name == "":
         with np.errstate(over="ignore", invalid="ignore"):
             steps = np.diff(places)
-            return bool(np.all(np.abs(steps - steps[:1]) < EQUAL * np.abs(steps[:1])))
+            most = reading.equal_steps * np.abs(steps[:1])
+            return bool(np.all(np.abs(steps - steps[:1]) < most))
     known = places[np.isfinite(places)]
     one_way = np.all(known[1:] >= known[:-1]) or np.all(known[1:] <= known[:-1])
-    several = 2 * len(np.unique(known)) > len(cells)  # or a year beside a month
+    several = 2 * len(np.unique(known)) > len(cells)  # unlike a year beside a month
     return bool(one_way) and several and SAYS_TIME.fullmatch(name) is not None
 
 
@@ -244,7 +279,7 @@ def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
         if value is None:
             cell, hint = cells[column], ""
             if ALMOST_NUMBER.fullmatch(cell):
-                hint = " (decimals need a point, thousands no separator)"
+                hint = " (write decimals with a point, and thousands without a separator)"
             elif not any(map(str.isalnum, cell)):
                 hint = " (leave the cell empty if its value is missing)"
             raise FileError(f"line {line}, {title}: {_quoted(cell)} is not a number{hint}")
@@ -253,8 +288,8 @@ def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
 
 
 def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
-    """An error if a time or label is missing or stands twice."""
-    seen: dict[object, int] = {}
+    """Raise an error if a time or label is missing or occurs twice."""
+    lines: dict[object, int] = {}
     for line, cells in rows:
         cell = cells[column]
         if cell.lower() in MISSING:
@@ -263,16 +298,18 @@ def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
                 "fill it in, or read without an index (--index none, index=False)"
             )
         key = _number(cell) if _is_number(cell) else cell
-        if key in seen:
+        if key in lines:
             raise FileError(
-                f"line {line}, {title}: {_quoted(cell)} stands in the index already, in line "
-                f"{seen[key]} (--index none, index=False, reads without an index)"
+                f"line {line}, {title}: {_quoted(cell)} is a duplicate index entry, also in line "
+                f"{lines[key]}: remove one of them, or read without an index (--index none, "
+                "index=False)"
             )
-        seen[key] = line
+        lines[key] = line
 
 
 def _quoted(cell: str) -> str:
-    return f'"{cell}"' if len(cell) <= SHOWN else f'"{cell[:SHOWN]}..."'
+    most = 40  # letters, so that an error stays one line
+    return f'"{cell}"' if len(cell) <= most else f'"{cell[:most]}..."'
 
 
 def _title(names: Sequence[str] | None, column: int) -> str:

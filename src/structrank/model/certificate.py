@@ -1,26 +1,33 @@
-"""Bounds: how far an iterate can at most be from the optimum."""
+"""Bounds on how far an iterate can be from the optimum."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
 from ..structures import Structure
+from .linalg import Rounding
 
-MAX_DENSE_ENTRIES = 100_000  # a decomposition of a larger matrix takes longer than its bound
 
+@dataclass(frozen=True)
+class DenseLimit:
+    """Which matrices are small enough to be formed and decomposed."""
 
-def is_small(structure: Structure) -> bool:
-    """Whether forming the matrix and decomposing it is cheaper than bounding its values."""
-    return structure.shape[0] * structure.shape[1] <= MAX_DENSE_ENTRIES
+    max_entries: int = 100_000  # decomposing larger matrices takes longer than bounding them
+
+    def allows(self, structure: Structure) -> bool:
+        """Whether the matrix of a structure is small enough."""
+        return structure.shape[0] * structure.shape[1] <= self.max_entries
 
 
 def penalized_gap(
     *, smooth: float, nuclear_norm: float, slope: float, top_value: float, mu: float
 ) -> float:
-    """Upper bound on `phi(X) - phi*` for the penalised problem (reform2).
+    """Bound `phi(X) - phi*` from above for the penalised problem (reform2).
 
-    The larger of two lower bounds on the optimum is used. With `d` the right-hand side of the
+    It uses the larger of two lower bounds on the optimum. With `d` the right-hand side of the
     least-squares problem f and `rho` its residual, `s rho` is feasible for the dual
     `max <d, nu> - 1/2 ||nu||^2` subject to `||K^* nu||_2 <= mu` for `0 <= s <= mu / top_value`.
     By convexity, `phi* >= phi(X) - <grad f, X> - mu ||X||_* - max(0, top_value - mu) ||X*||_*`,
@@ -35,7 +42,7 @@ def penalized_gap(
     slope : float
         `<grad f(X), X>`.
     top_value : float
-        Top singular value of `grad f(X)`, or an upper bound of it.
+        Top singular value of `grad f(X)`, or an upper bound of that value.
     mu : float
 
     Returns
@@ -44,7 +51,7 @@ def penalized_gap(
 
     Examples
     --------
-    At the optimum of `1/2 (x - 3)^2 + |x|`, which is 2, the gap closes:
+    The minimum of `1/2 (x - 3)^2 + |x|` is at x = 2, where the gap is zero:
 
     >>> from structrank.model.certificate import penalized_gap
     >>> penalized_gap(smooth=0.5, nuclear_norm=2.0, slope=-2.0, top_value=1.0, mu=1.0)
@@ -59,12 +66,12 @@ def penalized_gap(
 
 
 def dual_bound(*, alignment: float, norm_squared: float, top_value: float, mu: float) -> float:
-    """Lower bound on the optimum from a dual pair that has yet to be scaled into feasibility.
+    """Bound the optimum from below by a dual pair that is feasible after scaling.
 
     The dual of the original problem (relax) is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>`
     subject to `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`; Q0 is the structure's offset.
-    A pair that satisfies the equation satisfies the rest after scaling by at most
-    `mu / ||Lambda||_2`, and the best such scale is known.
+    A pair that satisfies the equation also satisfies the inequality after scaling by at most
+    `mu / ||Lambda||_2`. The best such scale is known in closed form.
 
     Parameters
     ----------
@@ -73,7 +80,7 @@ def dual_bound(*, alignment: float, norm_squared: float, top_value: float, mu: f
     norm_squared : float
         `||gamma||^2`.
     top_value : float
-        `||Lambda||_2`, or an upper bound of it.
+        `||Lambda||_2`, or an upper bound of that norm.
     mu : float
 
     Returns
@@ -93,19 +100,30 @@ def dual_bound(*, alignment: float, norm_squared: float, top_value: float, mu: f
     return scale * alignment - scale**2 / 2 * norm_squared
 
 
-def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
-    """Upper bound of `||Q(y)||_*`, without forming the matrix if it is large.
+def nuclear_norm_bound(
+    structure: Structure,
+    y: Array,
+    guess: Array,
+    *,
+    limit: DenseLimit = DenseLimit(),
+    rounding: Rounding = Rounding(),
+) -> float:
+    """Bound `||Q(y)||_*` from above, without forming the matrix if it is large.
 
-    For any orthonormal columns W it is at most `||W^H Q||_* + sqrt(n) ||Q - W W^H Q||_F`, where n
-    is the most rank that W leaves, `min(M - r, N)`. W spans `Q(y) @ guess`. Small matrices are
-    decomposed, which gives the norm itself.
+    For any orthonormal columns W the norm is at most `||W^H Q||_* + sqrt(n) ||Q - W W^H Q||_F`,
+    where n is the largest rank of the second matrix, `min(M - r, N)`. Here W spans
+    `Q(y) @ guess`. Small matrices are decomposed, which gives the norm itself.
 
     Parameters
     ----------
     structure : Structure
     y : array
     guess : array, shape (N, r)
-        Columns that about span the rows of `Q(y)`.
+        Columns whose span approximates that of the rows of `Q(y)`.
+    limit : DenseLimit
+        Which matrices are decomposed.
+    rounding : Rounding
+        Allowance for rounding errors.
 
     Returns
     -------
@@ -120,7 +138,7 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     2.0
     """
     M, N = structure.shape
-    if is_small(structure):
+    if limit.allows(structure):
         dense = to_numpy(structure.to_dense(y))
         if structure.symmetric and not is_complex(y):
             return float(np.sum(np.abs(np.linalg.eigvalsh(dense))))
@@ -133,5 +151,6 @@ def nuclear_norm_bound(structure: Structure, y: Array, guess: Array) -> float:
     if structure.offset is not None:
         offset = like(structure.offset, y)
         total += inner(offset, offset) + 2 * inner(structure.adjoint_dense(offset), y)
-    rest = max(total - float(np.sum(inside**2)), 0.0) + 10 * epsilon(y) * total
+    rest = max(total - float(np.sum(inside**2)), 0.0)
+    rest += rounding.sums * epsilon(y) * total
     return float(np.sum(inside) + np.sqrt(min(M - W.shape[1], N) * rest))

@@ -1,31 +1,65 @@
-"""Top singular pairs of a matrix known by its products."""
+"""Top singular pairs of a matrix that is known only by its products."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from array_api_compat import device
 from array_api_extra import at
 
-from .._array import Array, array_namespace, conj, epsilon, inner, is_complex, is_numpy_array, like
+from .._array import (
+    Array,
+    NDArray,
+    array_namespace,
+    conj,
+    epsilon,
+    inner,
+    is_complex,
+    is_numpy_array,
+    like,
+)
 
 Product = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """Allowances for rounding errors, in machine epsilons.
+
+    Both leave a margin above the few epsilons that sums and decompositions usually lose.
+    """
+
+    sums: float = 10.0  # relative to the terms of a sum or an inner product
+    norms: float = 100.0  # relative to a singular value from LAPACK or the Lanczos method
+
+
+@dataclass(frozen=True)
+class Lanczos:
+    """Settings of the Lanczos method: common choices that change its time, not its result."""
+
+    first_check: int = 4  # steps before the accuracy is checked for the first time
+    checks: int = 8  # with `failure`, which makes a check expensive, the next is 1/8 later
+    cancelled: float = 0.5  # orthogonalise again if less of the norm is left ("twice is enough")
+    rows: int = 16  # vectors that a new basis has memory for
+    rounding: Rounding = Rounding()
 
 
 class SingularPairs(NamedTuple):
     """Leading singular pairs `A v_i = s_i u_i`, largest first.
 
-    `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A lies within it of
-    `values[i]`. `upper` is above the top singular value: the first value plus its
-    residual, which is evidence, or a bound that fails with a known probability.
+    `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A differs from `values[i]` by
+    at most this much. `upper` is an upper bound of the top singular value. It is either the first
+    value plus its residual, which is evidence but not a proof, or a bound that fails with a known
+    probability.
     """
 
     U: Array
-    values: np.ndarray
+    values: NDArray
     V: Array
-    residuals: np.ndarray
+    residuals: NDArray
     upper: float
 
 
@@ -38,16 +72,17 @@ def top_singular_pairs(
     tolerance: float = 1e-3,
     max_steps: int = 60,
     failure: float | None = None,
+    lanczos: Lanczos = Lanczos(),
 ) -> SingularPairs:
-    """Leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
+    """Compute leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
 
-    Both bases are kept orthogonal. Stops when `upper` exceeds the first singular value by
-    at most `tolerance` times itself; the further pairs are as good as they then are.
+    Both bases are kept orthogonal. The method stops when `upper` exceeds the first singular value
+    by at most `tolerance` times that value. The accuracy of the other pairs is not checked.
 
     With `failure`, `upper` is below the top singular value s with at most this probability over a
     Gaussian start. The next vector of the right basis, `p(A^H A) start` for a known polynomial p,
-    has norm one, so `|p(s^2)| <= 1 / |<start, v>|` for the top vector v. Random starts are rarely
-    that orthogonal to v, and beyond its roots, the squares of `values`, p grows: s cannot be far
+    has norm one, so `|p(s^2)| <= 1 / |<start, v>|` for the top vector v. A random start is rarely
+    that orthogonal to v, and p grows beyond its roots, the squares of `values`: s cannot be far
     above them. See J. L. M. van Dorsselaer, M. E. Hochstenbach and H. A. van der Vorst, "Computing
     probabilistic bounds for extreme eigenvalues of symmetric matrices with the Lanczos method",
     SIAM J. Matrix Anal. Appl. 22 (2000).
@@ -57,16 +92,18 @@ def top_singular_pairs(
     matmul, rmatmul : callable
         Products `A @ v` and `A^H @ u` with vectors.
     start : array, shape (N,)
-        First vector of the right basis. A random one finds the top pair with
-        probability one; add a good guess to it to get there sooner.
+        First vector of the right basis. A random vector finds the top pair with
+        probability one. Adding a good guess to it makes the method faster.
     count : int
-        Number of pairs wanted; fewer come back if the matrix has a lower rank.
+        Number of pairs wanted. Fewer are returned if the matrix has a lower rank.
     tolerance : float
-        By how much `upper` may exceed the first singular value, relatively.
+        By how much `upper` may exceed the first singular value, relative to that value.
     max_steps : int
         Largest dimension of the bases.
     failure : float, optional
-        Probability with which `upper` may be too low. Needs a random start.
+        Probability that `upper` is too low. Needs a random start.
+    lanczos : Lanczos
+        Settings of the method.
 
     Returns
     -------
@@ -81,55 +118,25 @@ def top_singular_pairs(
     >>> float(round(top.values[0], 9))
     3.0
     """
-    tiny = epsilon(start)
-    left, right = _Basis(), _Basis()
-    alphas: list[float] = []
-    betas: list[float] = []
-    look = max(count, 4)  # at which step to see how good the pairs are
-    v = start / max(_norm(start), np.finfo(float).tiny)
-    right.append(v)
-    u = matmul(v)
+    process = _Bidiagonalisation(matmul, rmatmul, start, lanczos)
+    next_check = max(count, lanczos.first_check)
     while True:
-        alpha = _norm(u)
-        negligible = 10 * tiny * max([*alphas, *betas, alpha])
-        if alpha <= negligible:  # the left basis is complete
-            alpha, u = 0.0, 0.0 * u
+        process.step()
+        done = process.complete or process.steps >= max_steps
+        if not done and process.steps < next_check:
+            continue
+        if failure is None:
+            first, upper = process.first_and_residual()
+            next_check = process.steps + 1
         else:
-            u = u / alpha
-        alphas.append(alpha)
-        left.append(u)
-        v = right.orthogonal(rmatmul(u))
-        beta = _norm(v)
-        steps = len(alphas)
-        done = min(alpha, beta) <= negligible or steps >= max_steps
-        if done or steps >= look:
-            if failure is None:
-                _, values, _, residuals = _bidiagonal_svd(alphas, betas, beta)
-                upper, look = float(values[0] + residuals[0]), steps + 1
-            else:
-                values = np.linalg.svd(_bidiagonal(alphas, betas), compute_uv=False)
-                couplings = np.array(alphas) * np.array([*betas, beta])
-                upper = _probable_bound(values, couplings, start, failure)
-                look = steps + 1 + steps // 8
-            if done or upper <= (1 + tolerance) * values[0]:
-                break
-        v = v / beta
-        betas.append(beta)
-        right.append(v)
-        u = left.orthogonal(matmul(v))
-    P, values, Qh, residuals = _bidiagonal_svd(alphas, betas, beta)
-    keep = min(count, steps)
-    return SingularPairs(
-        left.combine(P[:, :keep]),
-        values[:keep],
-        right.combine(Qh[:keep].T),
-        residuals[:keep],
-        upper,
-    )
+            first, upper = process.first_and_bound(start, failure)
+            next_check = process.steps + 1 + process.steps // lanczos.checks
+        if done or upper <= (1 + tolerance) * first:
+            return process.pairs(count, upper)
 
 
 def random_vector(size: int, reference: Array, seed: int) -> Array:
-    """Gaussian vector in the library, device and dtype of `reference`."""
+    """Draw a Gaussian vector in the library, device and dtype of `reference`."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(size)
     if is_complex(reference):
@@ -137,40 +144,97 @@ def random_vector(size: int, reference: Array, seed: int) -> Array:
     return like(values, reference)
 
 
-def _bidiagonal_svd(
-    alphas: list[float], betas: list[float], beta: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """SVD of the projected matrix, and the residuals of its pairs."""
-    P, values, Qh = np.linalg.svd(_bidiagonal(alphas, betas))
-    return P, values, Qh, beta * np.abs(P[-1])
+class _Bidiagonalisation:
+    """The matrix A in two orthonormal bases, in which it is upper bidiagonal."""
 
+    def __init__(self, matmul: Product, rmatmul: Product, start: Array, lanczos: Lanczos) -> None:
+        self.matmul, self.rmatmul, self.lanczos = matmul, rmatmul, lanczos
+        self.left, self.right = _Basis(lanczos), _Basis(lanczos)
+        self.alphas: list[float] = []  # the diagonal
+        self.betas: list[float] = []  # above the diagonal; the last one leads out of the bases
+        self.epsilon = epsilon(start)
+        self.rest = start / max(_norm(start), np.finfo(float).tiny)
+        self.complete = False  # whether the bases span everything that the start leads to
 
-def _bidiagonal(alphas: list[float], betas: list[float]) -> np.ndarray:
-    return np.diag(alphas) + np.diag(betas, 1)
+    @property
+    def steps(self) -> int:
+        return len(self.alphas)
+
+    def step(self) -> None:
+        """Add one vector to each basis."""
+        v = self.rest / self.betas[-1] if self.betas else self.rest
+        self.right.append(v)
+        u = self.left.orthogonal(self.matmul(v))
+        alpha = _norm(u)
+        largest = max([*self.alphas, *self.betas, alpha])
+        negligible = self.lanczos.rounding.sums * self.epsilon * largest
+        if alpha <= negligible:  # the left basis is complete
+            alpha, u = 0.0, 0.0 * u
+        else:
+            u = u / alpha
+        self.left.append(u)
+        self.rest = self.right.orthogonal(self.rmatmul(u))
+        self.alphas.append(alpha)
+        self.betas.append(_norm(self.rest))
+        self.complete = min(alpha, self.betas[-1]) <= negligible
+
+    def first_and_residual(self) -> tuple[float, float]:
+        """The first singular value, and its sum with its residual."""
+        _, values, _, residuals = self._svd()
+        return float(values[0]), float(values[0] + residuals[0])
+
+    def first_and_bound(self, start: Array, failure: float) -> tuple[float, float]:
+        """The first singular value, and a bound that fails with a known probability."""
+        values = np.linalg.svd(self._projected(), compute_uv=False)
+        couplings = np.array(self.alphas) * np.array(self.betas)
+        safety = 1 + self.lanczos.rounding.norms * self.epsilon
+        return float(values[0]), _probable_bound(values, couplings, start, failure, safety)
+
+    def pairs(self, count: int, upper: float) -> SingularPairs:
+        """The leading pairs of the projected matrix, in the original coordinates."""
+        P, values, Qh, residuals = self._svd()
+        keep = min(count, self.steps)
+        return SingularPairs(
+            self.left.combine(P[:, :keep]),
+            values[:keep],
+            self.right.combine(Qh[:keep].T),
+            residuals[:keep],
+            upper,
+        )
+
+    def _svd(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """The SVD of the projected matrix, and the residuals of its pairs."""
+        P, values, Qh = np.linalg.svd(self._projected())
+        return P, values, Qh, self.betas[-1] * np.abs(P[-1])
+
+    def _projected(self) -> NDArray:
+        return np.diag(self.alphas) + np.diag(self.betas[:-1], 1)
 
 
 def _probable_bound(
-    values: np.ndarray, couplings: np.ndarray, start: Array, failure: float
+    values: NDArray, couplings: NDArray, start: Array, failure: float, safety: float
 ) -> float:
-    """What the top singular value exceeds with a probability of at most `failure`.
+    """Bound that the top singular value exceeds with a probability of at most `failure`.
 
     The polynomial is `prod (t - values^2) / prod couplings`. A coordinate of a random unit vector
     of n numbers is below d with a probability of at most `d sqrt(2 n / pi)` if they are real
-    and `n d^2` if they are complex.
+    and `n d^2` if they are complex. `safety` is a factor for rounding errors.
     """
     size = start.shape[0]
     rare = (failure / size) ** 0.5 if is_complex(start) else failure * (np.pi / 2 / size) ** 0.5
-    top, safety = float(values[0]), 1 + 100 * epsilon(start)  # for rounding
-    if np.any(couplings <= 0):  # the basis holds the top pair
+    top = float(values[0])
+    if np.any(couplings <= 0):  # the basis contains the top pair
         return safety * top
     roots = (values / top) ** 2
     enough = np.sum(np.log(couplings / top**2)) - np.log(rare)
-    # Logarithms of how far a square lies above the first: growth is at least their multiple.
-    low, high = -37.0, max(37.0, enough / values.size)
-    for _ in range(3):
-        grid = np.linspace(low, high, 33)
+    # The unknown is the logarithm of how far the square of the bound lies above that of the first
+    # value. The logarithm of p grows at least `values.size` times as fast as the unknown.
+    widest, rounds, points = 37.0, 3, 33  # exp(-37) is about machine epsilon
+    low, high = -widest, max(widest, enough / values.size)
+    for _ in range(rounds):
+        grid = np.linspace(low, high, points)
         growth = np.sum(np.log(np.exp(grid)[:, None] + (1 - roots)), axis=1)
-        place = min(int(np.searchsorted(growth, enough)), 32)
+        place = min(int(np.searchsorted(growth, enough)), points - 1)
         low, high = grid[max(place - 1, 0)], grid[place]
     return safety * top * float(np.sqrt(1 + np.exp(high)))
 
@@ -180,18 +244,17 @@ def _norm(x: Array) -> float:
 
 
 class _Basis:
-    """Orthonormal vectors as the rows of an array that doubles when it is full."""
+    """Orthonormal vectors, stored as rows of an array that doubles when it is full."""
 
-    def __init__(self) -> None:
-        self.count = 0
+    def __init__(self, lanczos: Lanczos) -> None:
+        self.lanczos, self.count = lanczos, 0
         self.rows: Array = None
 
     def append(self, vector: Array) -> None:
         xp = array_namespace(vector)
         if self.rows is None or self.count == self.rows.shape[0]:
-            more = xp.zeros(
-                (max(16, self.count), vector.shape[0]), dtype=vector.dtype, device=device(vector)
-            )
+            shape = (max(self.lanczos.rows, self.count), vector.shape[0])
+            more = xp.zeros(shape, dtype=vector.dtype, device=device(vector))
             self.rows = more if self.rows is None else xp.concat([self.rows, more])
         if is_numpy_array(vector):
             self.rows[self.count] = vector
@@ -201,20 +264,22 @@ class _Basis:
 
     def orthogonal(self, vector: Array) -> Array:
         """`vector` without its part in the span of the basis."""
+        if self.count == 0:
+            return vector
         xp = array_namespace(vector)
         rows = self.rows[: self.count, :]
         before = _norm(vector)
-        for _ in range(2):  # again only where the first pass cancelled most of the vector
+        for _ in range(2):  # the second pass only if the first one cancelled most of the vector
             coefficients = conj(xp.matmul(rows, conj(vector)))
             vector = vector - xp.matmul(coefficients, rows)
             after = _norm(vector)
-            if after > 0.5 * before:
+            if after > self.lanczos.cancelled * before:
                 break
             before = after
         return vector
 
-    def combine(self, coefficients: np.ndarray) -> Array:
-        """Basis times a small matrix, as columns."""
+    def combine(self, coefficients: NDArray) -> Array:
+        """The basis times a small matrix, as columns."""
         xp = array_namespace(self.rows)
         rows = self.rows[: self.count, :]
         return xp.matmul(like(coefficients, rows).T, rows).T

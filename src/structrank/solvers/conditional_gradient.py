@@ -1,4 +1,4 @@
-"""Generalised conditional gradient, Algorithm 1 of the paper, with and without local search.
+"""Algorithm 1 of the paper: generalised conditional gradient, with and without local search.
 
 Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", NIPS 2014.
 """
@@ -6,7 +6,7 @@ Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
@@ -14,14 +14,16 @@ import numpy as np
 from .._array import Array, array_namespace, epsilon, inner
 from .._checks import instance_of, positive_int
 from ..model.certificate import penalized_gap
-from ..model.linalg import SingularPairs, random_vector
+from ..model.linalg import Rounding, SingularPairs, random_vector
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
-from .driver import Callback, Result, Stop, run
+from .driver import Callback, run
 from .local_search import local_search
+from .result import Result
 from .state import State
 from .step import StepPlane, atom
+from .stopping import Stop
 
 
 def gcg(
@@ -46,22 +48,23 @@ def gcg(
     ----------
     problem : Problem
     lam : float
-        Price of a departure from the structure, above zero.
+        Weight of the penalty on departures from the structure, above zero.
     penalty : {"projection", "difference"}
-        Which B: the distance to the structured matrices, or the paper's differences of
-        neighbouring copies.
+        Which B: "projection" gives the distance to the structured matrices, "difference" the
+        paper's differences of neighbouring copies.
     step : {"joint", "paper"}
-        "paper" keeps `1 - eta_k` of the iterate, `eta_k = 2/(k+1)`, and chooses theta in closed
-        form; "joint" chooses both in closed form, which is never worse and keeps the start.
+        "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
+        theta of the new atom in closed form. "joint" computes both factors in closed form: this
+        is never worse, and it does not discard the start.
     pairs : int
-        Number of singular pairs a step. The paper takes one.
+        Number of singular pairs per step. The paper uses one.
     start : LowRank, optional
-        Default zero; the paper's is
+        Default: zero. The paper starts from
         `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -115,27 +118,28 @@ def gcgls(
     ----------
     problem : Problem
     lam : float
-        Price of a departure from the structure, above zero.
+        Weight of the penalty on departures from the structure, above zero.
     penalty : {"projection", "difference"}
-        Which B: the distance to the structured matrices, or the paper's differences of
-        neighbouring copies.
+        Which B: "projection" gives the distance to the structured matrices, "difference" the
+        paper's differences of neighbouring copies.
     step : {"joint", "paper"}
-        "paper" keeps `1 - eta_k` of the iterate, `eta_k = 2/(k+1)`, and chooses theta in closed
-        form; "joint" chooses both in closed form, which is never worse and keeps the start.
+        "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
+        theta of the new atom in closed form. "joint" computes both factors in closed form: this
+        is never worse, and it does not discard the start.
     pairs : int
-        Largest number of singular pairs a step. The paper takes one.
+        Largest number of singular pairs per step. The paper uses one.
     search_steps : int
-        Largest number of steps of a local search.
+        Largest number of steps per local search.
     search_tolerance : float, optional
-        A local search ends once a step lowers psi by at most this share of it. Default:
-        as little as it takes to gain a digit on the certified gap.
+        A local search ends when a step lowers psi by at most this fraction of psi. Default:
+        small enough that every iteration can gain a digit of the certified gap.
     start : LowRank, optional
-        Default zero; the paper's is
+        Default: zero. The paper starts from
         `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -168,24 +172,25 @@ def gcgls(
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How accurate the parts of an iteration are: accurate enough to gain a digit on the gap.
+    """Accuracies of the parts of an iteration, so that every iteration can gain a digit of the gap.
 
-    The values were chosen on the problems of `benchmarks.paper_sizes` and `benchmarks.floor`;
-    results do not depend on them, only the time does.
+    The values were chosen on the problems of `benchmarks.paper_sizes` and `benchmarks.floor`.
+    They change the time that a run takes, not its result.
     """
 
-    digit: float = 0.1  # the next gap aimed at, as a share of the last
-    coarsest: float = 0.1  # the largest gap aimed at
-    finest: float = 1e-3  # the smallest gap aimed at, if none is asked for
-    share: float = 1 / 3  # the smallest gap aimed at, over the gap that is asked for
+    digit: float = 0.1  # next gap to aim at, as a fraction of the last gap
+    coarsest: float = 0.1  # largest gap to aim at
+    finest: float = 1e-3  # smallest gap to aim at, if the user asks for none
+    share: float = 1 / 3  # smallest gap to aim at, as a fraction of the gap the user asks for
     coarsest_pair: float = 1e-2  # largest relative residual of the top singular pair
     search: float = 0.1  # decrease of psi per search step over gap^2: psi is of second order
-    pruned: float = 1e-7  # singular values below this share of the largest; phi sees the square
-    recycled: int = 4  # singular pairs kept for the next Lanczos start, at least
-    guess: float = 10.0  # weight of these pairs beside random noise in that start
+    pruned: float = 1e-7  # smallest singular value kept, over the largest; phi sees its square
+    recycled: int = 4  # least number of singular pairs kept for the next Lanczos start
+    guess: float = 10.0  # weight of these pairs relative to the random noise in that start
+    rounding: Rounding = field(default_factory=Rounding)
 
     def aim(self, gap: float, stop: Stop | None) -> float:
-        """The gap to aim at next, from the gap that was reached."""
+        """Choose the gap to aim at next, from the gap that was reached."""
         wanted = None if stop is None else stop.gap
         finest = self.finest if wanted is None else self.share * wanted
         return max(min(self.digit * gap, self.coarsest), finest)
@@ -204,9 +209,9 @@ def gcgls_states(
     stop: Stop | None = None,
     accuracy: Accuracy = Accuracy(),
 ) -> Iterator[State]:
-    """The iterates of `gcgls`, the start first; without search steps those of `gcg`.
+    """Generate the iterates of `gcgls`, or of `gcg` if `search_steps` is 0; the start comes first.
 
-    Arguments are those of `gcgls`, and checked before the first iterate is asked for.
+    The arguments are those of `gcgls`. They are checked at once, before the first iterate.
     """
     instance_of(problem, Problem, "problem")
     objective = Penalized(problem, lam, penalty)
@@ -229,9 +234,9 @@ def _algorithm_1(
     stop: Stop | None,
     accuracy: Accuracy,
 ) -> Iterator[State]:
-    """Algorithm 1, as the paper prints it."""
+    """Generate the iterates of Algorithm 1, with the line numbers of the paper."""
     reference = objective.problem.backprojection
-    pruned = max(accuracy.pruned, 10 * epsilon(reference))
+    pruned = max(accuracy.pruned, accuracy.rounding.sums * epsilon(reference))
     X = X.balanced(pruned)  # line 1
     top, aim = None, accuracy.coarsest
     for k in count(1):  # line 2
@@ -244,7 +249,7 @@ def _algorithm_1(
         )
         state = _state(objective, X, point, top)
         if stop is not None and stop.gap is not None and state.gap <= stop.gap:
-            # Lanczos may have settled on a lower pair: try once more, from noise alone.
+            # The Lanczos method may have found a lower pair: check with a purely random start.
             cold = random_vector(X.shape[1], reference, seed=-k % 2**32)
             finest = accuracy.aim(0.0, stop)
             again = objective.gradient(point).top(1, cold, tolerance=accuracy.share * finest)
@@ -265,7 +270,7 @@ def _algorithm_1(
 
 
 def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -> State:
-    """What is known about an iterate with balanced factors."""
+    """Describe an iterate with balanced factors, with its certified gap."""
     smooth, nuclear_norm = objective.smooth(point), point.half_norms
     phi = smooth + objective.mu * nuclear_norm
     gap = penalized_gap(
@@ -287,9 +292,10 @@ def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -
 
 
 def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:
-    """Mostly the last singular vectors, with enough noise to find what is new."""
+    """Mix the last singular vectors with enough noise to find new directions."""
     noise = noise / float(np.sqrt(inner(noise, noise)))
     if top is None:
         return noise
     guess = array_namespace(noise).sum(top.V, axis=1)
-    return noise + (weight / max(float(np.sqrt(inner(guess, guess))), 1e-30)) * guess
+    tiny = 1e-30  # avoids a division by zero
+    return noise + (weight / max(float(np.sqrt(inner(guess, guess))), tiny)) * guess

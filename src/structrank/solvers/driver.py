@@ -84,7 +84,7 @@ def warn_if_limited(result: Result, label: str, *, stacklevel: int = 3) -> None:
     """Issue a `ConvergenceWarning` if an iteration or time limit ended a run."""
     if result.status in (Status.MAX_ITERATIONS, Status.MAX_TIME):
         text = f"{label} did not converge: {result.message}"
-        warnings.warn(text, ConvergenceWarning, stacklevel)
+        warnings.warn(ConvergenceWarning(text, result.outcome), stacklevel=stacklevel)
 
 
 class _Loop:

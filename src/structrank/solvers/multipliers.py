@@ -1,10 +1,10 @@
-"""The method of multipliers for (relax), and for variants with an augmented Lagrangian like its."""
+"""The method of multipliers for (relax) and its variants."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 import numpy as np
@@ -20,8 +20,8 @@ from .._array import (
     rotate,
     to_numpy,
 )
-from ..model.certificate import dual_bound, is_small, nuclear_norm_bound
-from ..model.linalg import SingularPairs, random_vector
+from ..model.certificate import DenseLimit, dual_bound, nuclear_norm_bound
+from ..model.linalg import Rounding, SingularPairs, random_vector
 from ..model.lowrank import LowRank
 from ..model.objective import Gradient, Penalized, Point, natural_lam
 from ..model.problem import Problem
@@ -35,65 +35,70 @@ from .step import StepPlane, atom
 class MultiplierMethod:
     """Settings of the method of multipliers.
 
-    The values were chosen on the problems of `benchmarks.certified` (28 combinations were tried);
-    the solution does not depend on them, only the time does. `failure` is part of the promise
-    that the bounds make.
+    The values were chosen on the problems of `benchmarks.certified`, where 28 combinations were
+    tried. They change the time that a run takes, not its solution. Only `failure` and
+    `rounding` matter for the certificate.
     """
 
     failure: float = 1e-10  # probability that one bound of a top singular value is too low
-    first_seed: int = 2**31  # of the starts for these bounds; nothing else may use these seeds
-    lanczos_steps: int = 300  # for one bound, at most
-    stiffness: float = 10.0  # first lam over the curvature of the misfit as X sees it
-    growth: float = 5.0  # of lam, where the structure is approached too slowly
-    slow: float = 0.25  # the structure is approached slowly if more of the violation is left
-    relaxation: float = 1.0  # multipliers move by this much of the plain step; below two
-    pairs: int = 24  # singular pairs per step, at most
-    search_steps: int = 200  # per local search, at most
-    piece: int = 200  # steps of a local search until the augmented Lagrangian is made tight
-    coarsest_bound: float = 0.05  # relative accuracy of a bound, at most
-    bound_share: float = 0.2  # accuracy of a bound over the gap that is left
-    finest_share: float = 0.25  # accuracy of a bound over the gap that is wanted, at least
-    solved: float = 0.3  # excess of the top singular value over mu, over the gap: solved
-    rounding: float = 0.3  # error of a multiplier in the gradient, over gap and mu
+    first_seed: int = 2**31  # seed of the first start for these bounds; not used elsewhere
+    lanczos_steps: int = 300  # largest number of Lanczos steps for one bound
+    stiffness: float = 10.0  # first lam over the curvature of the misfit as a function of X
+    growth: float = 5.0  # factor on lam when X approaches the structure too slowly
+    slow: float = 0.25  # too slowly: more than this fraction of the violation remains
+    relaxation: float = 1.0  # step of the multipliers over the plain step; below two
+    pairs: int = 24  # largest number of singular pairs per step
+    search_steps: int = 200  # largest number of steps per local search
+    piece: int = 200  # steps of a local search before the augmented Lagrangian is updated
+    coarsest_bound: float = 0.05  # largest relative error of a bound
+    bound_share: float = 0.2  # relative error of a bound over the current gap
+    finest_share: float = 0.25  # smallest relative error of a bound over the gap asked for
+    solved: float = 0.3  # a subproblem is solved if (top value / mu - 1) / gap is at most this
+    multiplier_error: float = 0.3  # error of a multiplier in the gradient, over gap and mu
     search: float = 1e-4  # decrease of psi per search step over gap^2: psi is of second order
-    effort: float = 10.0  # factor on the accuracy of the search while a subproblem is not solved
-    loosest: float = 0.1  # a gap above this counts as this for the search
-    negligible: float = 1e-7  # singular values below this share of the largest are dropped
-    drop: float = 0.1  # what is dropped may move the gradient by this share of gap and mu
+    effort: float = 10.0  # the search gets finer by this factor until a subproblem is solved
+    loosest: float = 0.1  # largest gap that the accuracy of the search is derived from
+    search_floor: float = 1.5  # power of machine epsilon: smallest decrease of psi per search step
+    negligible: float = 1e-7  # smallest singular value kept, over the largest
+    drop: float = 0.1  # change of the gradient by dropped singular values, over gap and mu
+    rounding: Rounding = field(default_factory=Rounding)
+    dense: DenseLimit = field(
+        default_factory=DenseLimit
+    )  # smaller matrices may be formed for a bound
 
 
 class Lagrangian(Augmented):
     """The augmented Lagrangian of (relax) or a variant, with bounds on the variant's optimum.
 
-    The dual is that of (relax), `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>` subject to
-    `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`, with a square of `priced(gamma)` and one more
-    constraint, `excess(gamma) <= 1`.
+    The dual of (relax) is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>` subject to
+    `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`. In the dual of a variant the square is that
+    of `priced(gamma)`, and there is one more constraint, `excess(gamma) <= 1`.
     """
 
     method = MultiplierMethod()
 
     def tight(self, X: LowRank) -> tuple[Lagrangian, Point]:
-        """The augmented Lagrangian to go on with at X, and the point there."""
+        """Return the augmented Lagrangian to continue with at X, and its point there."""
         return self, self.at(X)
 
     @abstractmethod
     def advanced(self, point: Point, lam: float, tolerance: float) -> Lagrangian:
-        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        """Return a copy with another lam and the multiplier `-grad f(X)`, up to a tolerance."""
 
     def polished(self, state: State) -> State:
-        """The state with a better signal, where one is known once a subproblem is solved."""
+        """Improve the signal of a state after its subproblem is solved, where that is possible."""
         return state
 
     def misfit(self, y: Array) -> float:
-        """The objective without the nuclear norm."""
+        """Evaluate the objective without the nuclear norm."""
         return self.problem.misfit(y)
 
     def priced(self, gamma: Array) -> Array:
-        """The part of gamma whose square the dual has."""
+        """Return the part of gamma whose square occurs in the dual."""
         return gamma
 
     def excess(self, gamma: Array) -> float:
-        """What gamma has to be divided by to be feasible."""
+        """Return the factor that gamma has to be divided by to be feasible, if above one."""
         return 0.0
 
     @property
@@ -102,29 +107,36 @@ class Lagrangian(Augmented):
         return self.problem.data
 
     def state(self, X: LowRank, point: Point, gradient: Gradient, top: SingularPairs) -> State:
-        """An iterate, with bounds on both sides of the optimum."""
+        """Describe an iterate, with an upper and a lower bound on the optimum."""
         gamma = self.gamma(point)
         bound = lower_bound(
-            self, point, gradient, top, self.samples, self.priced(gamma), self.excess(gamma)
+            self,
+            point,
+            gradient,
+            top,
+            self.samples,
+            self.priced(gamma),
+            self.excess(gamma),
+            self.method.rounding,
         )
         return certified_state(self, X, point, top, bound, self.misfit(self.signal(point)))
 
 
 def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iterator[State]:
-    """The iterates of the method of multipliers, whose subproblems the steps of gcgls solve.
+    """Generate the iterates of the method of multipliers; steps of gcgls solve its subproblems.
 
     Parameters
     ----------
     objective : Lagrangian
-        The first one, which makes the further ones. Its `method` has the settings.
+        The first augmented Lagrangian. It makes the later ones. Its `method` has the settings.
     X : LowRank
         Where to start.
     aim : float
-        The relative gap that is wanted.
+        The relative gap asked for.
     """
     method, reference, mu = objective.method, objective.problem.backprojection, objective.mu
     symmetric = objective.structure.symmetric and not is_complex(reference)
-    rounding = 10 * epsilon(reference)
+    rounding = method.rounding.sums * epsilon(reference)
     X = (X.symmetric_part() if symmetric else X).balanced(max(method.negligible, rounding))
     upper, lower, gap, last_violation, effort = np.inf, 0.0, 1.0, np.inf, 1.0
     for k in count():
@@ -147,7 +159,7 @@ def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iter
         if solved:
             slow = violation > method.slow * last_violation
             lam = method.growth * objective.lam if slow else objective.lam
-            objective = objective.advanced(point, lam, method.rounding * gap * mu)
+            objective = objective.advanced(point, lam, method.multiplier_error * gap * mu)
             last_violation, effort = violation, 1.0
         else:
             pairs = symmetric_pairs(gradient, top) if symmetric else top
@@ -155,16 +167,16 @@ def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iter
             kept, theta = StepPlane(objective, point, Z, pairs).joint()
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), method.effort * effort
         if X.rank:
-            psi_share = method.search * min(gap, method.loosest) ** 2 / effort
-            X = _searched(objective, X, max(psi_share, epsilon(reference) ** 1.5))
-            # What is dropped moves the gradient by lam times its size.
+            decrease = method.search * min(gap, method.loosest) ** 2 / effort
+            X = _searched(objective, X, max(decrease, epsilon(reference) ** method.search_floor))
+            # Dropped singular values move the gradient by lam times their size.
             size = objective.lam * np.sqrt(X.norm_squared())
             share = method.drop * gap * mu / size if size > 0 else np.inf
             X = X.balanced(max(min(method.negligible, share), rounding))
 
 
 def _searched(objective: Lagrangian, X: LowRank, tolerance: float) -> LowRank:
-    """X after a local search, in pieces between which the objective is made tight."""
+    """Improve X by a local search, in pieces; the objective is made tight before each piece."""
     piece = objective.method.piece
     for _ in range(0, objective.method.search_steps, piece):
         objective, point = objective.tight(X)
@@ -177,7 +189,7 @@ def _searched(objective: Lagrangian, X: LowRank, tolerance: float) -> LowRank:
 
 
 def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:
-    """Eigenpairs of `-grad f(X)`, real and symmetric, from what its singular vectors span."""
+    """Compute eigenpairs of `-grad f(X)`, real and symmetric, in the span of singular vectors."""
     xp = array_namespace(top.U)
     Q, _ = xp.linalg.qr(xp.concat([top.U.T, top.V.T]).T)
     values, vectors = np.linalg.eigh(-gram(Q, gradient.matmul(Q)))
@@ -188,7 +200,7 @@ def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:
 
 
 def first_lam(problem: Problem, method: MultiplierMethod = MultiplierMethod()) -> float:
-    """A lam above the curvature of the misfit as X sees it."""
+    """Choose the first lam: above the curvature of the misfit as a function of X."""
     return method.stiffness * natural_lam(problem)
 
 
@@ -199,10 +211,10 @@ def proven_top(
     tolerance: float,
     method: MultiplierMethod = MultiplierMethod(),
 ) -> SingularPairs:
-    """Top singular pairs from a fresh random start, with a proven upper bound.
+    """Compute top singular pairs from a new random start, with a proven upper bound.
 
-    Equal singular values end the Lanczos method before its bound is tight. Then the matrix is
-    formed, if it is small.
+    Equal singular values can end the Lanczos method before its bound is tight. In this case the
+    matrix is formed, if it is small.
 
     Parameters
     ----------
@@ -210,7 +222,7 @@ def proven_top(
     reference : array
         An array of the library, device and precision of the problem.
     draw : int
-        Number of the random start.
+        Number of the random start, 0 for the first.
     tolerance : float
         Relative accuracy of the bound.
     method : MultiplierMethod
@@ -224,9 +236,11 @@ def proven_top(
         max_steps=method.lanczos_steps,
         failure=method.failure,
     )
-    if top.upper > (1 + tolerance) * top.values[0] and is_small(gradient.structure):
+    if top.upper > (1 + tolerance) * top.values[0] and method.dense.allows(gradient.structure):
         norm = float(np.linalg.norm(to_numpy(gradient.matmul(like(np.eye(N), reference))), 2))
-        top = top._replace(upper=min(top.upper, norm * (1 + 100 * epsilon(reference))))
+        top = top._replace(
+            upper=min(top.upper, norm * (1 + method.rounding.norms * epsilon(reference)))
+        )
     return top
 
 
@@ -238,14 +252,15 @@ def lower_bound(
     samples: Array,
     priced: Array,
     excess: float = 0.0,
+    rounding: Rounding = Rounding(),
 ) -> float:
-    """A bound from below on the optimum, by the dual."""
+    """Bound the optimum from below by the dual."""
     y, structure = objective.signal(point), objective.structure
     alignment = inner(samples, objective.gamma(point))
     if structure.offset is not None:
         unit = like(np.eye(structure.shape[1]), y)
         alignment -= inner(like(structure.offset, y), gradient.matmul(unit))
-    top_value = top.upper + 10 * epsilon(y) * objective.magnitude(point)
+    top_value = top.upper + rounding.sums * epsilon(y) * objective.magnitude(point)
     return dual_bound(
         alignment=alignment,
         norm_squared=inner(priced, priced),
@@ -257,7 +272,7 @@ def lower_bound(
 def certified_state(
     objective: Penalized, X: LowRank, point: Point, top: SingularPairs, bound: float, loss: float
 ) -> State:
-    """An iterate as one of (relax), with an objective that is not below that of its signal."""
+    """Describe an iterate of (relax), with an upper bound of the objective at its signal."""
     y = objective.signal(point)
     value = loss + objective.mu * nuclear_norm_bound(objective.structure, y, point.V)
     return State(

@@ -14,6 +14,14 @@ from .state import History, State
 class ConvergenceWarning(UserWarning):
     """A solver stopped before any of its convergence criteria held.
 
+    Parameters
+    ----------
+    text : str
+        What happened, and what to do next.
+    outcome : str, optional
+        `Result.outcome` of the convex solution: what happened, without advice. The command line
+        shows it, since its users cannot change the limits that the advice is about.
+
     Examples
     --------
     >>> import warnings
@@ -26,6 +34,10 @@ class ConvergenceWarning(UserWarning):
     >>> rough.status.converged
     False
     """
+
+    def __init__(self, text: str = "", outcome: str | None = None) -> None:
+        super().__init__(text)
+        self.outcome = outcome
 
 
 class Status(Enum):

@@ -1,0 +1,131 @@
+"""The command that continues a series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from ..io import FileError, Table, write
+from . import options as shared
+from . import printing
+from .errors import check_found
+from .inputs import Given, read_signal
+from .options import FILE
+from .outputs import check_outputs, draw
+
+
+@click.command()
+@shared.input_options
+@click.option(
+    "--steps", type=click.IntRange(min=1), required=True, help="Number of samples to forecast."
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Probability that an interval contains the sample.",
+)
+@click.option("--out", type=FILE, help="Write the forecast; the extension tells the format.")
+@shared.plot_option
+@shared.report_option
+@shared.model_options
+@shared.force_option
+@shared.quiet_option
+def forecast(
+    file: Path,
+    columns: list[str] | None,
+    variable: str | None,
+    index: str | None,
+    channels: int | str | None,
+    steps: int,
+    out: Path | None,
+    plot: Path | None,
+    report: Path | None,
+    force: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Continue the series in FILE, with intervals.
+
+    Trends, seasons and decays are extrapolated. Rows are times; columns of text files are channels
+    that share their modes. An index of numbers or of times in ISO 8601 (2024-05-31) is continued.
+    Without --out the forecast is printed, as CSV in a pipe: forecast, standard error and the ends
+    of the interval for each step.
+
+    \b
+    Examples:
+      structrank forecast sales.csv --steps 12
+      structrank forecast sales.csv --steps 12 --columns sales > next.csv
+      structrank forecast sales.csv --steps 12 --level 0.8 --plot next.png --report next.html
+    """  # noqa: D301
+    from .. import forecast as work
+
+    check_outputs(out, plot=plot, report=report, force=force)
+    given = read_signal(file, columns, variable, index, channels)
+    _check_continues(given)
+    ahead = work(
+        given.samples,
+        steps,
+        channels=given.channels,
+        progress=printing.shows_progress(quiet),
+        **options,
+    )
+    check_found(ahead.mean)
+    table = _forecast_table(ahead, given.table)
+    if out is not None:
+        write(out, table, force=force)
+    draw(ahead, plot, report, force)
+    if out is None:
+        _print(table)
+    else:
+        printing.tell(repr(ahead), quiet)
+        printing.tell_index(given, quiet)
+        printing.tell_written(quiet, out, plot, report)
+
+
+def _check_continues(given: Given) -> None:
+    """Raise an error unless there is one axis of time, whose next entries are known."""
+    shape, channels = given.table.values.shape, given.channels
+    if len(shape) > 1 and channels != 1:
+        raise FileError(
+            f"the values have shape {shape}, but one series is expected, or with --channels 1 "
+            f"series side by side: --channels is {'none' if channels is None else channels}"
+        )
+    if given.table.index is None:
+        return
+    if not hasattr(given.samples, "index"):
+        raise ImportError(
+            "an index is continued by pandas, which is not installed: pip install pandas, or pass "
+            "--index none"
+        )
+    if given.samples.index.dtype.kind not in "iufM":
+        raise FileError(
+            f"the index ({given.table.index[0]} ...) cannot be continued: numbers, or times in ISO "
+            "8601 such as 2024-05-31 or 2024-05-31T12:00, are expected; or pass --index none"
+        )
+
+
+def _forecast_table(ahead: Any, table: Table) -> Table:
+    """Forecast, standard error and ends of the interval for each column of the series."""
+    from ..views import index_labels
+
+    parts = [np.asarray(part) for part in (ahead.mean, ahead.stderr, ahead.lower, ahead.upper)]
+    values = np.stack([part.reshape(len(part), -1) for part in parts], axis=2)
+    count = values.shape[1]
+    series = table.names or [str(c + 1) for c in range(count)]
+    what = ("forecast", "stderr", "lower", "upper")
+    names = [name if count == 1 else f"{series[c]}_{name}" for c in range(count) for name in what]
+    index = None if table.index is None else np.array(index_labels(ahead.mean.index))
+    return Table(values.reshape(len(values), -1), tuple(names), index, table.index_name)
+
+
+def _print(table: Table) -> None:
+    """Print the forecast with its index, or with numbered steps."""
+    first = "step" if table.index is None else table.index_name or "index"
+    labels = range(1, len(table.values) + 1) if table.index is None else table.index
+    rows = [[str(label), *row] for label, row in zip(labels, table.values, strict=True)]
+    printing.print_table([first, *(table.names or ())], rows)

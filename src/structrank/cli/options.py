@@ -1,0 +1,102 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, reduce
+from pathlib import Path
+
+import click
+
+Command = Callable[..., None]
+FILE = click.Path(path_type=Path, readable=False)  # the readers say what is wrong
+
+
+def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str] | None:
+    """Names or numbers of columns, separated by commas."""
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"{value!r} is not a list of columns such as wind,rain or 2,3.")
+    return names
+
+
+def _window(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> int | tuple[int, ...] | None:
+    """One whole number, or one per axis."""
+    if value is None:
+        return None
+    try:
+        sizes = tuple(int(size) for size in value.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is not a whole number, or several such as 20,30."
+        ) from None
+    return sizes[0] if len(sizes) == 1 else sizes
+
+
+def _axis(ctx: click.Context, param: click.Parameter, value: str | None) -> int | str | None:
+    """The number of an axis, or none."""
+    if value is None or value == "none":
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither the number of an axis nor none.") from None
+
+
+columns_option = partial(click.option, metavar="COLUMNS", callback=_columns)
+POSITIVE = click.FloatRange(min=0, min_open=True)
+
+
+def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Combine several options to one decorator; the help shows them in this order."""
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+
+
+variable_option = click.option(
+    "--variable", metavar="NAME", help="Array to read from a file with several arrays."
+)
+index_option = click.option(
+    "--index",
+    metavar="COLUMN",
+    help="Column of times or labels in a text file, or none. Default: the first column, if it "
+    "contains no numbers or its name says time.",
+)
+input_options = combined(
+    click.argument("file", type=FILE),
+    columns_option(
+        "--columns",
+        help="Columns by name, or by number from 1, separated by commas. Default: all columns "
+        "with numbers.",
+    ),
+    variable_option,
+    index_option,
+)
+window_option = click.option(
+    "--window",
+    metavar="ROWS",
+    callback=_window,
+    help="Rows of the Hankel matrix; for several axes one number each, separated by commas. "
+    "Default: half of each axis.",
+)
+channels_option = click.option(
+    "--channels",
+    metavar="AXIS",
+    callback=_axis,
+    help="Axis that holds channels, from 0, or none. Default: the columns of text files.",
+)
+rank_option = click.option("--rank", type=click.IntRange(min=1), help="Number of modes, if known.")
+model_options = combined(
+    window_option,
+    channels_option,
+    rank_option,
+    click.option("--sigma", type=POSITIVE, help="Standard deviation of the noise, if known."),
+    click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
+)
+force_option = click.option("--force", is_flag=True, help="Replace existing files.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
+plot_option = click.option("--plot", type=FILE, help="Draw to a .png, .svg or .pdf file.")
+report_option = click.option("--report", type=FILE, help="Write a report to an .html file.")

@@ -1,0 +1,142 @@
+"""The index of a pandas object: whether it is regular, and which entries come next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .regular import uneven_place
+
+
+def check_regular(index: Any) -> None:
+    """Raise an error unless an index is regular: samples of a signal are equally spaced.
+
+    Times may also follow a calendar, such as business days or months. Labels are not checked.
+
+    Parameters
+    ----------
+    index : pandas.Index
+
+    Raises
+    ------
+    ValueError
+        The index is irregular or has duplicate entries.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.io.index import check_regular
+    >>> try:
+    ...     check_regular(pd.Index([0.5, 1.0, 1.5, 2.5]))
+    ... except ValueError as error:
+    ...     print(str(error).partition(":")[0])
+    the index is irregular (around 2.5), but equal steps are expected
+    """
+    import pandas as pd
+
+    if index.has_duplicates:
+        twice = index[index.duplicated()][0]
+        raise ValueError(
+            f"the index holds {twice} more than once, but each time may occur once: average over "
+            "equal times, for example with samples.groupby(level=0).mean()"
+        )
+    places = _places(index)
+    if len(index) < 3 or places is None:
+        return
+    at = uneven_place(places)
+    if at is None:
+        return
+    around = index[at]
+    if isinstance(index, pd.DatetimeIndex):
+        if _calendar_step(index) is None:
+            raise ValueError(
+                f"the index is irregular (around {around}), but equally spaced times are expected: "
+                'make it regular first, for example with samples.resample("D").mean() or '
+                'samples.asfreq("D"), which put NaN where nothing was measured; in a file, add a '
+                "row with an empty cell for each missing time"
+            )
+        return
+    raise ValueError(
+        f"the index is irregular (around {around}), but equal steps are expected: put the samples "
+        "on a regular grid first, for example with samples.reindex(...), which puts NaN where "
+        "nothing was measured; in a file, add a row with an empty cell for each missing step"
+    )
+
+
+def following(index: Any, count: int) -> Any:
+    """Return the entries that come after the last one of a regular index.
+
+    Parameters
+    ----------
+    index : pandas.Index
+    count : int
+        Number of entries.
+
+    Returns
+    -------
+    pandas.Index
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.io.index import following
+    >>> list(following(pd.period_range("2024-01", periods=12, freq="M"), 2))
+    [Period('2025-01', 'M'), Period('2025-02', 'M')]
+    """
+    import pandas as pd
+
+    last, ahead = index[-1], np.arange(1, count + 1)
+    if isinstance(index, pd.RangeIndex):
+        return pd.RangeIndex(
+            last + index.step, last + (count + 1) * index.step, index.step, name=index.name
+        )
+    if isinstance(index, pd.PeriodIndex):
+        step = index[1].ordinal - index[0].ordinal if len(index) > 1 else 1
+        return pd.PeriodIndex([last + int(k) * step for k in ahead], name=index.name)
+    if isinstance(index, pd.DatetimeIndex):
+        freq = _calendar_step(index)
+        if freq is not None:
+            return pd.date_range(last, periods=count + 1, freq=freq, name=index.name)[1:]
+    if len(index) < 2:
+        raise ValueError(
+            f"the index has {len(index)} entries, but at least 2 are expected: without a step it "
+            "cannot be continued"
+        )
+    if _places(index) is None:
+        raise ValueError(
+            f"an index of {index.dtype} cannot be continued: use times or numbers, or "
+            "samples.reset_index(drop=True)"
+        )
+    step = (last - index[0]) / (len(index) - 1)
+    if pd.api.types.is_integer_dtype(index.dtype):
+        step = round(step)
+    return pd.Index(last + step * ahead, name=index.name)
+
+
+def _places(index: Any) -> np.ndarray | None:
+    """The entries of an index as numbers, times relative to the first; None for labels."""
+    import pandas as pd
+
+    if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex):
+        if index.hasnans:
+            raise ValueError("the index contains NaT, but a time for each sample is expected")
+        ordinals = np.asarray(index.asi8)
+        return np.asarray(ordinals - ordinals[:1], dtype=float)
+    if pd.api.types.is_numeric_dtype(index.dtype):
+        return np.asarray(index, dtype=float)
+    return None
+
+
+def _calendar_step(index: Any) -> Any:
+    """The step between times, such as a day or a month; None if there is none."""
+    import pandas as pd
+
+    if index.freq is not None:
+        return index.freq
+    freq = pd.DatetimeIndex(index, freq="infer").freq
+    if freq is None:
+        return None
+    steps = pd.date_range(index[0], periods=len(index), freq=freq)
+    # pandas infers "third Friday of the month" although some of them may be missing.
+    return freq if steps.equals(pd.DatetimeIndex(index)) else None
