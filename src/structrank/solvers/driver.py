@@ -62,7 +62,13 @@ def run(
     return result
 
 
-def iterate(states: Iterator[State], problem: Problem, *, stop: Stop | None = None) -> Result:
+def iterate(
+    states: Iterator[State],
+    problem: Problem,
+    *,
+    stop: Stop | None = None,
+    callback: Callback | None = None,
+) -> Result:
     """Drive a solver inside another method: no warning, and Ctrl-C passes through.
 
     Parameters
@@ -70,13 +76,15 @@ def iterate(states: Iterator[State], problem: Problem, *, stop: Stop | None = No
     states : iterator of State
     problem : Problem
     stop : Stop, optional
+    callback : callable, optional
+        Called with every state, outside the measured time; a true return value stops the run.
 
     Returns
     -------
     Result
         With the best iterate; its status says whether it converged.
     """
-    loop = _Loop(stop, None, "structrank")
+    loop = _Loop(stop, callback, "structrank")
     return loop.result(loop.drive(states, progress=False), problem)
 
 

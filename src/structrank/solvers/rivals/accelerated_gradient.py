@@ -69,9 +69,16 @@ def apg_svt(
     >>> result.rank
     1
     """
-    smooth = _Smooth(DenseProblem(problem), positive(lam, "lam"), penalty)
-    states = _iterates(smooth, checked_start(start, problem))
+    states = apg_svt_states(problem, lam, penalty=penalty, start=start)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="apg_svt")
+
+
+def apg_svt_states(
+    problem: Problem, lam: float, *, penalty: str = "projection", start: LowRank | None = None
+) -> Iterator[State]:
+    """Generate the iterates of `apg_svt`, with its arguments; the start comes first."""
+    smooth = _Smooth(DenseProblem(problem), positive(lam, "lam"), penalty)
+    return _iterates(smooth, checked_start(start, problem))
 
 
 def _iterates(smooth: _Smooth, X: LowRank) -> Iterator[State]:

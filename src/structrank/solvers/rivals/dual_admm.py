@@ -66,10 +66,21 @@ def dadmm2(
     >>> result.rank
     1
     """
+    states = dadmm2_states(problem, beta=beta, relaxation=relaxation, start=start)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="dadmm2")
+
+
+def dadmm2_states(
+    problem: Problem,
+    *,
+    beta: float | None = None,
+    relaxation: float = 1.618,
+    start: np.ndarray | None = None,
+) -> Iterator[State]:
+    """Generate the iterates of `dadmm2`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
     beta = 1 / (3.0 * dense.scale) if beta is None else positive(beta, "beta")
-    states = _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="dadmm2")
+    return _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
 
 
 def _iterates(

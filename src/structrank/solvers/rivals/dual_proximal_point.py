@@ -67,11 +67,22 @@ def dppa(
     >>> result.rank
     1
     """
+    states = dppa_states(problem, beta=beta, inner_tolerance=inner_tolerance, start=start)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="dppa")
+
+
+def dppa_states(
+    problem: Problem,
+    *,
+    beta: float | None = None,
+    inner_tolerance: float = 0.1,
+    start: np.ndarray | None = None,
+) -> Iterator[State]:
+    """Generate the iterates of `dppa`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
     beta = 10.0 * dense.scale if beta is None else positive(beta, "beta")
     tolerance = positive(inner_tolerance, "inner_tolerance")
-    states = _iterates(dense, dense.start(start), beta, tolerance)
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="dppa")
+    return _iterates(dense, dense.start(start), beta, tolerance)
 
 
 def _iterates(dense: DenseProblem, y: np.ndarray, beta: float, tolerance: float) -> Iterator[State]:

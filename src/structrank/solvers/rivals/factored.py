@@ -68,16 +68,27 @@ def factored_admm(
     >>> result.status.name
     'SOLVED'
     """
+    states = factored_admm_states(problem, rank=rank, beta=beta, start=start)
+    return run(
+        states, problem, stop=stop, callback=callback, progress=progress, label="factored_admm"
+    )
+
+
+def factored_admm_states(
+    problem: Problem,
+    *,
+    rank: int | None = None,
+    beta: float | None = None,
+    start: np.ndarray | None = None,
+) -> Iterator[State]:
+    """Generate the iterates of `factored_admm`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
     shape = problem.structure.shape
     rank = min(shape) if rank is None else min(positive_int(rank, "rank"), min(shape))
     beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
     y = dense.start(start)
     y = dense.solve(beta, dense.backprojection, y) if start is None else y
-    states = _iterates(dense, y, rank, beta)
-    return run(
-        states, problem, stop=stop, callback=callback, progress=progress, label="factored_admm"
-    )
+    return _iterates(dense, y, rank, beta)
 
 
 def _iterates(dense: DenseProblem, y: np.ndarray, rank: int, beta: float) -> Iterator[State]:

@@ -63,10 +63,21 @@ def padmm(
     >>> result.rank
     1
     """
+    states = padmm_states(problem, beta=beta, relaxation=relaxation, start=start)
+    return run(states, problem, stop=stop, callback=callback, progress=progress, label="padmm")
+
+
+def padmm_states(
+    problem: Problem,
+    *,
+    beta: float | None = None,
+    relaxation: float = 1.618,
+    start: np.ndarray | None = None,
+) -> Iterator[State]:
+    """Generate the iterates of `padmm`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
     beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
-    states = _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="padmm")
+    return _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
 
 
 def _iterates(
