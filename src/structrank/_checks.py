@@ -37,3 +37,18 @@ def positive_ints(values: object, name: str) -> tuple[int, ...]:
     if not result:
         raise ValueError(f"{name} is empty, but at least one positive integer is expected")
     return result
+
+
+def not_negative(value: Any, name: str) -> float:
+    """`value` as a float, or an error unless it is finite and at least zero."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not 0 <= float(value) < np.inf:
+        raise ValueError(f"{name} is {value!r}, but a finite number of at least zero is expected")
+    return float(value)
+
+
+def not_negative_int(value: object, name: str) -> int:
+    """`value` as a Python int, or an error unless it is an integer of at least zero."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ValueError(f"{name} is {value!r}, but an integer of at least 0 is expected")
+    return int(value)
