@@ -12,8 +12,6 @@ from .._array import NDArray, as_array, to_numpy
 from ..solvers.driver import warn_if_limited
 from .divisor_fit import DivisorSearch, NearestDivisors
 
-_SEARCH = DivisorSearch()
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommonDivisor:
@@ -67,7 +65,7 @@ def approximate_gcd(
     *polynomials: Any,
     degree: int | None = None,
     noise: Any = None,
-    search: DivisorSearch = _SEARCH,
+    search: DivisorSearch = DivisorSearch(),
 ) -> CommonDivisor:
     """Find the greatest common divisor of polynomials whose coefficients are not exact.
 

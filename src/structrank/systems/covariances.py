@@ -162,7 +162,8 @@ def sampling_noise_mu(
     pieces, safety = positive_int(pieces, "pieces"), positive(safety, "safety")
     if pieces < 2 or pieces & (pieces - 1) or pieces > z.shape[0]:
         raise ValueError(
-            f"pieces is {pieces}, but a power of two from 2 to the {z.shape[0]} time steps is expected"
+            f"pieces is {pieces}, but a power of two from 2 to {z.shape[0]}, the number of time "
+            "steps, is expected"
         )
     known = np.ones(z.shape[0], dtype=int) if seen is None else np.sum(to_numpy(seen), axis=1)
     piece = (np.cumsum(known) - known) * pieces // np.sum(known)

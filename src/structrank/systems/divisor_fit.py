@@ -77,9 +77,7 @@ class NearestDivisors:
     array([-1.,  1.])
     """
 
-    def __init__(
-        self, polynomials: list[NDArray], weights: NDArray, search: DivisorSearch
-    ) -> None:
+    def __init__(self, polynomials: list[NDArray], weights: NDArray, search: DivisorSearch) -> None:
         self.polynomials, self.weights, self.search = polynomials, weights, search
         self.filled, self.filling = _filled(polynomials, search.mu)
         self.missing = sum(int(np.count_nonzero(np.isnan(p))) for p in polynomials)
@@ -132,7 +130,7 @@ class NearestDivisors:
             weight * (np.convolve(divisor, w) - p)
             for weight, w, p in zip(self.weights, cofactors, self.polynomials, strict=True)
         ]
-        return np.nan_to_num(np.concatenate(changes))
+        return np.asarray(np.nan_to_num(np.concatenate(changes)))
 
     def _jacobian(self, divisor: NDArray, cofactors: list[NDArray]) -> NDArray:
         """Derivatives of the residual."""

@@ -17,9 +17,6 @@ from .records import paired
 from .state_space import StateSpace
 
 
-_SEARCH = IdentificationSearch()
-
-
 def identify(
     inputs: Any,
     outputs: Any,
@@ -32,7 +29,7 @@ def identify(
     mu: float | None = None,
     completion_window: int | None = None,
     rng: int | np.random.Generator = 0,
-    search: IdentificationSearch = _SEARCH,
+    search: IdentificationSearch = IdentificationSearch(),
 ) -> StateSpace:
     """Find the system of low order that turns the inputs into the outputs.
 
@@ -120,9 +117,7 @@ def identify(
     return _in_units(fitted, theta, centre, scale)
 
 
-def _in_units(
-    fitted: OutputError, theta: NDArray, centre: NDArray, scale: NDArray
-) -> StateSpace:
+def _in_units(fitted: OutputError, theta: NDArray, centre: NDArray, scale: NDArray) -> StateSpace:
     """The model of the record, from the model of its normalised channels."""
     A, B, C, D, x0, offsets, _ = fitted.split(theta)
     m = B.shape[1]

@@ -10,7 +10,6 @@ from .._array import NDArray, as_array, to_numpy
 from .recursion import adjoint
 
 VECTORS = ("x0", "input_offset", "output_offset")
-_ROUNDING = 1e-8  # departure from a covariance matrix, over its largest entry, that is rounding
 
 
 def system_arrays(**given: Any) -> dict[str, NDArray | None]:
@@ -58,13 +57,17 @@ def system_arrays(**given: Any) -> dict[str, NDArray | None]:
     return complete
 
 
-def check_covariance(G: NDArray, name: str) -> None:
-    """Raise an error unless G is Hermitian and positive semidefinite, up to rounding."""
+def check_covariance(G: NDArray, name: str, rounding: float = 1e-8) -> None:
+    """Raise an error unless G is Hermitian and positive semidefinite.
+
+    Departures of at most `rounding` times the largest entry are accepted. The default is far above
+    the rounding of products of a few matrices in double precision.
+    """
     scale = np.max(np.abs(G))
-    if np.max(np.abs(G - adjoint(G))) > _ROUNDING * scale:
+    if np.max(np.abs(G - adjoint(G))) > rounding * scale:
         raise ValueError(f"{name} is not Hermitian, but a covariance matrix is expected")
     lowest = np.linalg.eigvalsh(G)[0]
-    if lowest < -_ROUNDING * scale:
+    if lowest < -rounding * scale:
         raise ValueError(
             f"{name} has the eigenvalue {lowest:.3g}, but a covariance matrix, with eigenvalues of "
             "at least zero, is expected"

@@ -49,9 +49,6 @@ class GaussNewton:
     rank_tolerance: float = 1e-10
 
 
-_STEPS = GaussNewton()
-
-
 @dataclass(frozen=True, eq=False)
 class OutputError:
     """Squared error of the simulated outputs, and of guesses of missing inputs.
@@ -178,7 +175,7 @@ class OutputError:
         below = np.zeros((moves.size, J.shape[1]))
         return np.block([[J, J_inputs], [below, np.diag(self.root_price)]])
 
-    def start(self, A: NDArray, C: NDArray, rules: GaussNewton = _STEPS) -> NDArray:
+    def start(self, A: NDArray, C: NDArray, rules: GaussNewton = GaussNewton()) -> NDArray:
         """Parameter vector for given A and C; linear least squares gives the other parts."""
         blank = [np.zeros(shape) for shape in self.shapes]
         blank[0], blank[2] = A, C
@@ -192,7 +189,7 @@ class OutputError:
         return theta
 
     def minimize(
-        self, theta: NDArray, steps: int, tolerance: float, rules: GaussNewton = _STEPS
+        self, theta: NDArray, steps: int, tolerance: float, rules: GaussNewton = GaussNewton()
     ) -> NDArray:
         """Damped Gauss-Newton steps, which keep the poles below the radius.
 

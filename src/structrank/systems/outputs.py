@@ -38,6 +38,8 @@ class OutputRealization:
         experiment, `structrank reproduce ssr`).
     gap : float
         Certified gap at which the convex problem counts as solved. Set by hand.
+    max_iter : int
+        Iteration limit of each solve. The default of `Stop`, as in the paper.
     """
 
     lags: int = 20
@@ -45,9 +47,7 @@ class OutputRealization:
     halvings: int = 20
     stands_out: float = 0.01
     gap: float = 1e-3
-
-
-_SEARCH = OutputRealization()
+    max_iter: int = 100
 
 
 def realize_outputs(
@@ -56,7 +56,7 @@ def realize_outputs(
     *,
     lags: int | None = None,
     mu: float | None = None,
-    search: OutputRealization = _SEARCH,
+    search: OutputRealization = OutputRealization(),
 ) -> StateSpace:
     """Find the system that turns white noise into given outputs, and its order.
 
@@ -161,7 +161,7 @@ def _solution(
     covariances: NDArray, order: int | None, mu: float, search: OutputRealization
 ) -> Result:
     """Solution of the convex problem; mu is halved until it has enough states."""
-    stop = Stop(xtol=None, rtol=None, gap=search.gap)
+    stop = Stop(search.max_iter, xtol=None, rtol=None, gap=search.gap)
     for _ in range(search.halvings):
         problem = realization_problem(covariances, search.rows, search.lags, mu)
         result = iterate(gcgls_states(problem, 1.0, stop=stop), problem, stop=stop)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_discrete_are
-from scipy.optimize import minimize_scalar
 from scipy.sparse.linalg import svds
 
 from .._array import Array, NDArray, as_array, to_numpy
@@ -14,7 +13,8 @@ from .._checks import not_negative, positive_int
 from ..model.linalg import random_vector
 from ..model.measure import Weighted
 from ..model.problem import Problem
-from ..selection.mu import select_mu
+from ..selection.mu import Selection, search_mu
+from ..solvers.driver import warn_if_limited
 from ..structures import Hankel
 from .covariances import checked_shape
 from .recursion import adjoint, spectral_radius_of
@@ -61,9 +61,6 @@ class RealizationRules:
     frequency_tolerance: float = 1e-10
 
 
-_RULES = RealizationRules()
-
-
 class NotPositiveReal(ValueError):
     """No process has these covariances: their spectrum is not positive at some frequency.
 
@@ -88,7 +85,7 @@ def realize(
     *,
     rows: int | None = None,
     noise_floor: float | str | None = None,
-    rules: RealizationRules = _RULES,
+    rules: RealizationRules = RealizationRules(),
 ) -> StateSpace:
     """Find the system, driven by noise, whose outputs have given covariances.
 
@@ -145,7 +142,9 @@ def realize(
         raise ValueError(f"noise_floor is {noise_floor!r}, but a number or 'auto' is expected")
     floor = 0.0 if noise_floor is None or automatic else not_negative(noise_floor, "noise_floor")
     v = _checked(covariances, rules)
-    A, Gbar, C = _ho_kalman(v[1:], order, rows, rules.dense)
+    rows = (len(v) - 1) // 2 + 1 if rows is None else positive_int(rows, "rows")
+    chosen = _selection(v[1:], rows) if order is None else None
+    A, Gbar, C = _ho_kalman(v[1:], order if chosen is None else chosen.rank, rows, rules.dense)
     radius = spectral_radius_of(A)
     if radius >= 1:
         raise ValueError(
@@ -167,6 +166,8 @@ def realize(
             "above zero are expected. noise_floor='auto' adds the smallest white noise to lag 0 "
             f"that makes them so; noise_floor=c adds c * I, with c of about {enough:.3g} or more"
         )
+    if chosen is not None:
+        warn_if_limited(chosen.result, "realize")
     return model
 
 
@@ -184,13 +185,10 @@ def _checked(covariances: Array, rules: RealizationRules) -> NDArray:
 
 
 def _ho_kalman(
-    y: NDArray, order: int | None, rows: int | None = None, dense: int = _RULES.dense
+    y: NDArray, order: int | None, rows: int, dense: int
 ) -> tuple[NDArray, NDArray, NDArray]:
     """`A, Gbar, C` with `y[i] = C A^i Gbar`, from the Hankel matrix of y truncated to a rank."""
     (lags, n, _) = y.shape
-    rows = lags // 2 + 1 if rows is None else positive_int(rows, "rows")
-    if order is None:
-        order = _order(y, min(rows, lags))
     order = positive_int(order, "order")
     most = n * min(rows - 1, lags - rows + 1)
     if order > most:
@@ -211,16 +209,16 @@ def _ho_kalman(
     return A, controllability[:, :n], observability[:n]
 
 
-def _order(y: NDArray, rows: int) -> int:
-    """Rank of the Hankel matrix of y, as far as it can be distinguished from noise."""
-    problem = Problem(Hankel((len(y),), rows, y.shape[1:]), y, 1.0, Weighted("lifted"))
-    rank = select_mu(problem).rank
-    if not rank:
+def _selection(y: NDArray, rows: int) -> Selection:
+    """Choice of the rank of the Hankel matrix of y, as far as noise does not hide it."""
+    hankel = Hankel((len(y),), min(rows, len(y)), y.shape[1:])
+    chosen = search_mu(Problem(hankel, y, 1.0, Weighted("lifted")))
+    if not chosen.rank:
         raise ValueError(
             "the covariances cannot be distinguished from noise, so no model is found: use the "
             "covariances of a longer record, or pass order"
         )
-    return rank
+    return chosen
 
 
 def _leading_svd(
@@ -263,6 +261,7 @@ def _lowest_of_spectrum(
     A: NDArray, Gbar: NDArray, C: NDArray, lag_0: NDArray, rules: RealizationRules
 ) -> tuple[float, float]:
     """The smallest eigenvalue of `lag_0 + sum_i (y_i e^{-iwi} + y_i^H e^{iwi})`, and its w."""
+    from scipy.optimize import minimize_scalar  # a slow import
 
     def lowest(w: float) -> float:
         half = C @ np.linalg.solve(np.exp(1j * w) * np.eye(len(A)) - A, Gbar)

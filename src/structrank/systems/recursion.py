@@ -6,9 +6,6 @@ import numpy as np
 
 from .._array import NDArray
 
-# A power of A with a smaller norm than this changes no digit of a sum of states.
-_NEGLIGIBLE = float(np.finfo(float).eps ** 2)
-
 
 def state_sequence(A: NDArray, start: NDArray, drive: NDArray) -> NDArray:
     """States of `x_{t+1} = A x_t + drive_t` from `x_0 = start`, one row per step.
@@ -23,7 +20,8 @@ def state_sequence(A: NDArray, start: NDArray, drive: NDArray) -> NDArray:
     states = np.concatenate([start[None, :], drive[:-1]])
     # After the pass with lag k, states[t] is the sum of A^j states[t - j] over all j < 2 k.
     lag, power = 1, A
-    while lag < len(states) and np.linalg.norm(power) > _NEGLIGIBLE:
+    negligible = np.finfo(float).eps ** 2  # a power of A below this changes no digit of a state
+    while lag < len(states) and np.linalg.norm(power) > negligible:
         states[lag:] += states[:-lag] @ power.T
         lag, power = 2 * lag, power @ power
     return states

@@ -64,7 +64,7 @@ def innovations(model: StateSpace, steps: int, rng: np.random.Generator) -> NDAr
         return None
     values, vectors = np.linalg.eigh(model.innovation_covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return white(model, rng, steps, model.output_count) @ root.T
+    return np.asarray(white(model, rng, steps, model.output_count) @ root.T)
 
 
 def response(model: StateSpace, u: NDArray, start: NDArray, e: NDArray | None = None) -> NDArray:
@@ -78,12 +78,12 @@ def response(model: StateSpace, u: NDArray, start: NDArray, e: NDArray | None = 
             "the outputs leave the range of double precision: the spectral radius of the system is "
             f"{spectral_radius_of(model.A):.4g}, so simulate fewer than {len(u)} steps"
         )
-    return y + model.output_offset
+    return np.asarray(y + model.output_offset)
 
 
 def white(model: StateSpace, rng: np.random.Generator, *shape: int) -> NDArray:
     """White noise of variance one; circular if the system is complex."""
     values = rng.standard_normal(shape)
     if np.iscomplexobj(model.A):
-        return (values + 1j * rng.standard_normal(shape)) / np.sqrt(2)
+        return np.asarray((values + 1j * rng.standard_normal(shape)) / np.sqrt(2))
     return values
