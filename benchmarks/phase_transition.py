@@ -37,6 +37,7 @@ from structrank import (
     refit,
 )
 from structrank.modal.modes import NoModes
+from structrank.model.effective_rank import SingularValueLimits, effective_rank
 from structrank.views import require_matplotlib
 
 LENGTH, WINDOW = 127, 64
@@ -68,13 +69,13 @@ def refitted(results: list[Result], samples: int) -> np.ndarray:
     most = (samples - 1) // 2  # modes, with fewer parameters than samples
     best, least = results[-1].y, np.inf
     for result in results:
-        found = int(np.sum(result.X.singular_values() > result.problem.mu))
+        found = effective_rank(result.X, result.problem.mu, SingularValueLimits().certain)
         try:
             fit = refit(result, min(found, most))
         except NoModes:
             continue
-        if fit.misfit < least:
-            best, least = fit.y, fit.misfit
+        if fit.residual_squared < least:
+            best, least = fit.y, fit.residual_squared
         if found > most or least <= MET * np.linalg.norm(fit.problem.data) ** 2:
             break
     return best

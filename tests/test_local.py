@@ -5,7 +5,7 @@ import pytest
 from tqdm.auto import tqdm
 
 from structrank import recover
-from structrank.selection.holdout import left_out
+from structrank.selection.holdout import held_out_parts
 from structrank.signals.recovery import hankel_problem
 from structrank.signals.windows import NEIGHBOURHOOD, LocalFits, best_local_fits, local_scale
 
@@ -26,7 +26,7 @@ def gappy(truth, rng, noise=1e-3):
 
 def chosen(samples):
     problem = hankel_problem(samples)
-    parts = left_out(problem, np.random.default_rng(0), 5)
+    parts = held_out_parts(problem, np.random.default_rng(0), 5)
     return best_local_fits(problem, parts, tqdm(disable=True))
 
 
@@ -87,7 +87,7 @@ def test_decays_that_are_exact_sums_of_modes_are_not_evened_out():
     truth = np.exp(t[:, None] * rates) @ rng.standard_normal(25)
     samples, gaps = gappy(truth, rng, 0.01)
     problem = hankel_problem(samples)
-    parts = left_out(problem, rng, 5)
+    parts = held_out_parts(problem, rng, 5)
     errors = {}
     for evened in (False, True):
         fits = LocalFits(problem, parts, tqdm(disable=True), evened=evened)

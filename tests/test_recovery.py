@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from structrank import Mask, Modes, denoise, forecast, impute, mu_max, recover, refit, sinusoids
+from structrank.modal.modal_refit import refit_modes
 from structrank.modal.modes import NoModes
-from structrank.modal.refitting import refit_modes
-from structrank.selection.holdout import left_out
+from structrank.selection.holdout import held_out_parts
 from structrank.signals.estimates import Estimates
 from structrank.signals.outliers import find_outliers
 from structrank.signals.recovery import from_channels, hankel_problem
@@ -161,7 +161,7 @@ def test_a_recovery_says_what_it_is():
 def test_left_out_samples_are_seen_ones_in_gaps_like_those_of_the_data(rng):
     samples = np.arange(100.0)
     samples[40:55] = np.nan
-    parts = left_out(hankel_problem(samples), rng, 5)
+    parts = held_out_parts(hankel_problem(samples), rng, 5)
     assert len({tuple(np.flatnonzero(part)) for part in parts}) > 1
     for part in parts:
         assert not np.any(part & np.isnan(samples))
@@ -172,7 +172,7 @@ def test_left_out_samples_are_seen_ones_in_gaps_like_those_of_the_data(rng):
 def test_whole_lines_are_left_out_where_whole_lines_are_missing(rng):
     samples = np.ones((30, 20))
     samples[rng.choice(np.arange(1, 29), 10, replace=False)] = np.nan
-    for part in left_out(hankel_problem(samples), rng, 5):
+    for part in held_out_parts(hankel_problem(samples), rng, 5):
         lines = np.mean(part, axis=1)
         assert set(lines) == {0, 1}
         assert 2 <= np.count_nonzero(lines) <= 8
@@ -181,7 +181,7 @@ def test_whole_lines_are_left_out_where_whole_lines_are_missing(rng):
 def test_scattered_samples_are_left_out_once_each_but_for_ends_that_are_seen(rng):
     samples = np.where(rng.random(200) < 0.5, np.nan, 1.0)
     samples[[0, -1]] = 1.0, np.nan
-    parts = left_out(hankel_problem(samples), rng, 5)
+    parts = held_out_parts(hankel_problem(samples), rng, 5)
     often = np.sum(parts, axis=0)
     assert often[0] == 0
     np.testing.assert_array_equal(often[1:], ~np.isnan(samples[1:]))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from conftest import AFFINE, to_library
 
 from structrank import (
     Circulant,
+    ConvergenceWarning,
     Hankel,
     Indexed,
     LowRank,
@@ -26,11 +29,11 @@ from structrank import (
     gcgls,
     refit,
 )
-from structrank.modal import fit as module
-from structrank.modal.fit import ModalFit
+from structrank.modal.factored_refit import FactoredFitting, refit_factors
+from structrank.modal.fit import LevenbergMarquardt, ModalFit
 from structrank.modal.model import ModalModel
-from structrank.modal.refitting import _factored, _plain
-from structrank.modal.standard_errors import Spread
+from structrank.modal.refitting import fit_at_rank, reweighted
+from structrank.modal.standard_errors import ErrorPropagation
 from structrank.modal.tangent import tangent_basis
 from structrank.solvers.state import History
 
@@ -150,7 +153,7 @@ def test_fit_is_the_least_squares_optimum(rng, real):
 
     best = scipy.optimize.least_squares(residuals, np.zeros(8), xtol=1e-14, ftol=1e-14, gtol=1e-14)
     fit = ModalFit(problem, truth, weights, undamped=False)
-    assert fit.misfit == pytest.approx(2 * best.cost, rel=1e-8)
+    assert fit.residual_squared == pytest.approx(2 * best.cost, rel=1e-8)
     np.testing.assert_allclose(fit.model.signal(), start.moved(best.x).signal(), atol=1e-4)
 
 
@@ -175,7 +178,7 @@ def test_misfit_never_rises(rng, monkeypatch):
     fit = ModalFit(problem, shifted, seen * 1.0, undamped=False)
     assert len(accepted) > 3
     assert np.all(np.diff(accepted) < 0)
-    assert fit.misfit == pytest.approx(accepted[-1])
+    assert fit.residual_squared == pytest.approx(accepted[-1])
 
 
 def test_modes_that_nearly_coincide_find_their_way_apart(rng):
@@ -189,7 +192,7 @@ def test_modes_that_nearly_coincide_find_their_way_apart(rng):
         fits = [
             ModalFit(problem, modes, np.ones(length), undamped=False) for modes in (near, truth)
         ]
-        assert fits[0].misfit == pytest.approx(fits[1].misfit, rel=1e-6)
+        assert fits[0].residual_squared == pytest.approx(fits[1].residual_squared, rel=1e-6)
 
 
 def test_undamped_fit_from_damped_modes_finds_close_tones(rng):
@@ -201,16 +204,16 @@ def test_undamped_fit_from_damped_modes_finds_close_tones(rng):
         problem = Problem(Hankel(90, window=45), b, 1.0)
         damped = conjugated(Modes([0.12, 0.13], [0.02, -0.02], [1.0, 0.5 * np.exp(-0.02 * t[-1])]))
         fits = [ModalFit(problem, modes, np.ones(90), undamped=True) for modes in (damped, tones)]
-        assert fits[0].misfit == pytest.approx(fits[1].misfit, rel=1e-4)
+        assert fits[0].residual_squared == pytest.approx(fits[1].residual_squared, rel=1e-4)
 
 
 @pytest.mark.parametrize("real", [True, False])
-def test_pieces_of_the_jacobian_add_up(rng, monkeypatch, real):
+def test_pieces_of_the_jacobian_add_up(rng, real):
     truth, problem, seen = noisy_modes(rng, real)
     whole = ModalFit(problem, truth, seen * 1.0, undamped=False)
-    monkeypatch.setattr(module, "CHUNK", 30)
-    pieces = ModalFit(problem, truth, seen * 1.0, undamped=False)
-    assert pieces.misfit == pytest.approx(whole.misfit, rel=1e-9)
+    method = LevenbergMarquardt(chunk_entries=30)
+    pieces = ModalFit(problem, truth, seen * 1.0, undamped=False, method=method)
+    assert pieces.residual_squared == pytest.approx(whole.residual_squared, rel=1e-9)
     np.testing.assert_allclose(pieces.signal_errors(), whole.signal_errors(), rtol=1e-4)
 
 
@@ -223,7 +226,7 @@ def test_two_real_modes_become_a_pair_where_that_is_better(rng):
     pair = conjugated(Modes([0.005], [0.01], [0.5]))
     fits = [ModalFit(problem, start, np.ones(60), undamped=False) for start in (real, pair)]
     assert fits[0].model.paired.tolist() == [True]
-    assert fits[0].misfit == pytest.approx(fits[1].misfit, rel=1e-6)
+    assert fits[0].residual_squared == pytest.approx(fits[1].residual_squared, rel=1e-6)
 
 
 def test_a_pair_becomes_two_real_modes_where_that_is_better(rng):
@@ -233,7 +236,7 @@ def test_a_pair_becomes_two_real_modes_where_that_is_better(rng):
     pair = conjugated(Modes([0.002], [0.03], [0.5]))
     fit = ModalFit(problem, pair, np.ones(60), undamped=False)
     assert fit.model.paired.tolist() == [False, False]
-    assert np.sqrt(fit.misfit / 56) == pytest.approx(0.003, rel=0.3)
+    assert np.sqrt(fit.residual_squared / 56) == pytest.approx(0.003, rel=0.3)
 
 
 # -- exact recovery -----------------------------------------------------------------------
@@ -264,7 +267,7 @@ def test_modes_come_back_exactly_from_gaps(name, rng):
     assert fit.rank == len(modes) == fit.X.rank
     np.testing.assert_allclose(fit.y, y, atol=1e-8)
     np.testing.assert_allclose(fit.X.to_dense(), structure.to_dense(fit.y), atol=1e-8)
-    assert fit.violation < 1e-7
+    assert fit.relative_violation < 1e-7
     assert fit.sigma < 1e-8
     assert fit.y.dtype == y.dtype
     found, true = (np.sort(m.frequencies, axis=0) for m in (fit.modes, modes))
@@ -292,7 +295,7 @@ def test_library_and_precision_of_the_data_stay(library, dtype, rng):
         assert type(got) is type(b)
         assert got.dtype == kind
     np.testing.assert_allclose(np.asarray(fit.y), y, atol=1e-4)
-    assert fit.violation < 1e-5
+    assert fit.relative_violation < 1e-5
 
 
 # -- operators ----------------------------------------------------------------------------
@@ -319,7 +322,7 @@ def test_operators(name, rng):
     problem = Problem(Hankel(40, window=20), b, 1e-3, (forward, adjoint))
     fit = refit(start_near(problem, y + 1e-3 * noise_like(y, rng), 2))
     np.testing.assert_allclose(fit.y, y, atol=1e-7)
-    assert fit.samples == 45 * (2 if np.iscomplexobj(b) else 1)
+    assert fit.sample_count == 45 * (2 if np.iscomplexobj(b) else 1)
     noisy = replace(problem, b=b + 0.01 * noise_like(b, rng))
     fit = refit(start_near(noisy, y, 2))
     assert fit.sigma == pytest.approx(0.01, rel=0.35)
@@ -340,7 +343,9 @@ def test_operators_of_torch():
 
 
 def factored_fit(result, rank, sigma=None):
-    return _factored(_plain(result.problem, None), result.X.balanced(0.0), rank, sigma)
+    X = result.X.balanced(0.0)
+    start = LowRank(X.U[:, :rank], X.V[:, :rank])
+    return refit_factors(reweighted(result.problem), start, sigma=sigma)
 
 
 def other_structures():
@@ -390,12 +395,12 @@ def test_factored_fit_is_a_stationary_structured_matrix_of_that_rank(name, rng):
     fit = refit(start_near(problem, b, rank))
     dense = structure.to_dense(fit.y)
     violation = np.linalg.norm(fit.X.to_dense() - dense) / np.linalg.norm(dense)
-    assert fit.violation == pytest.approx(violation, abs=3e-8)
+    assert fit.relative_violation == pytest.approx(violation, abs=3e-8)
     assert violation < 2e-7
     s = np.linalg.svd(dense, compute_uv=False)
     assert fit.rank == rank == fit.X.rank
     assert s[rank] < 1e-6 * s[0] < s[rank - 1] * 1e-2
-    assert fit.misfit == pytest.approx(np.linalg.norm(fit.y - b) ** 2)
+    assert fit.residual_squared == pytest.approx(np.linalg.norm(fit.y - b) ** 2)
     basis = tangent_basis(structure, fit.X)
     assert fit.parameters == basis.shape[1] * (2 if np.iscomplexobj(y) else 1)
     if basis.shape[1]:
@@ -430,8 +435,9 @@ def test_modes_and_factors_agree(rng):
     result = start_near(Problem(Hankel(40, window=20), b, 1e-3, Mask(seen)), y, 2)
     modal, factored = refit(result), factored_fit(result, 2)
     np.testing.assert_allclose(factored.y, modal.y, atol=1e-5)
-    assert factored.misfit == pytest.approx(modal.misfit, rel=1e-5)
-    assert (factored.parameters, factored.samples) == (modal.parameters, modal.samples)
+    assert factored.residual_squared == pytest.approx(modal.residual_squared, rel=1e-5)
+    assert factored.parameters == modal.parameters
+    assert factored.sample_count == modal.sample_count
     assert factored.sigma == pytest.approx(modal.sigma, rel=1e-5)
     np.testing.assert_allclose(factored.stderr, modal.stderr, rtol=1e-4)
 
@@ -459,6 +465,23 @@ def test_scale_does_not_matter(scale, block, rng):
     np.testing.assert_allclose(other.stderr / scale, one.stderr, rtol=1e-4)
 
 
+def test_only_the_public_refit_warns(rng, monkeypatch):
+    structure, y, rank = other_case("unstructured")
+    result = start_near(
+        Problem(structure, y + 0.1 * noise_like(y, rng), 1e-3, Mask(y > -1)), y, rank
+    )
+    assert fit_at_rank(result, rank).converged
+    stopped = partial(fit_at_rank, fitting=FactoredFitting(rounds=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not stopped(result, rank).converged
+    monkeypatch.setitem(refit.__globals__, "fit_at_rank", stopped)
+    with pytest.warns(ConvergenceWarning, match="reached its iteration limit before") as record:
+        refit(result)
+    assert len(record) == 1
+    assert record[0].filename == __file__
+
+
 # -- weights ------------------------------------------------------------------------------
 
 
@@ -471,7 +494,7 @@ def test_weights_of_the_problem_do_not_count(rng):
     ]
     for fit in fits[1:]:
         np.testing.assert_allclose(fit.y, fits[0].y, rtol=1e-6)
-        assert fit.misfit == pytest.approx(np.sum((fit.y - y) ** 2))
+        assert fit.residual_squared == pytest.approx(np.sum((fit.y - y) ** 2))
 
 
 def test_given_weights(rng):
@@ -481,8 +504,8 @@ def test_given_weights(rng):
     result = start_near(Problem(Hankel(20, window=10), y, 1e-3), y, 1)
     fit = refit(result, weights=w)
     best = scipy.optimize.least_squares(lambda p: w * (p[0] * np.exp(-p[1] * t) - y), [1, 0.1])
-    assert fit.misfit == pytest.approx(2 * best.cost, rel=1e-7)
-    assert (fit.samples, fit.parameters) == (19, 2)
+    assert fit.residual_squared == pytest.approx(2 * best.cost, rel=1e-7)
+    assert (fit.sample_count, fit.parameters) == (19, 2)
     spoiled = replace(result, problem=replace(result.problem, b=np.where(t == 7, 1e3, y)))
     np.testing.assert_allclose(refit(spoiled, weights=w).y, fit.y, rtol=1e-5)
 
@@ -499,7 +522,7 @@ def simple(rank=1, **options):
 def test_bad_arguments():
     with pytest.raises(TypeError, match="a Result is expected"):
         refit(3)
-    with pytest.raises(ValueError, match="take less, or solve with a smaller mu"):
+    with pytest.raises(ValueError, match="pass at most that, or solve with a smaller mu"):
         refit(simple(), rank=2)
     for rank in (0, -1, 1.5):
         with pytest.raises((TypeError, ValueError), match="rank"):
@@ -508,11 +531,11 @@ def test_bad_arguments():
         refit(simple(), sigma=-1)
     with pytest.raises(ValueError, match="shape"):
         refit(simple(), weights=np.ones(3))
-    with pytest.raises(ValueError, match="weights contains NaN, inf or a negative number"):
+    with pytest.raises(ValueError, match="finite and at least zero"):
         refit(simple(), weights=-np.ones(20))
-    with pytest.raises(ValueError, match="all samples are missing"):
+    with pytest.raises(ValueError, match="nothing is seen"):
         refit(simple(), weights=np.zeros(20))
-    with pytest.raises(ValueError, match="put them into it"):
+    with pytest.raises(ValueError, match="multiply its result and b by them"):
         refit(simple(measure=(lambda y: y, lambda d: d)), weights=np.ones(20))
     S = Circulant(6)
     with pytest.raises(ValueError, match="has no modes, so undamped does not apply"):
@@ -526,7 +549,7 @@ def test_undamped_modes_stay_undamped(rng):
     assert (free.parameters, kept.parameters) == (4, 3)
     assert np.all(kept.modes.dampings == 0)
     assert np.all(kept.modes.stderr.dampings == 0)
-    assert free.misfit < kept.misfit
+    assert free.residual_squared < kept.residual_squared
     assert np.all(kept.stderr < free.stderr + 1e-12)
 
 
@@ -535,7 +558,7 @@ def test_rank_zero(rng):
     seen = rng.random(20) < 0.5
     problem = Problem(Hankel(20, window=10), b, 1e3, Weighted("lifted", seen))
     fit = refit(gcgls(problem, lam=1.0))
-    assert (fit.rank, fit.parameters, fit.samples) == (0, 0, seen.sum())
+    assert (fit.rank, fit.parameters, fit.sample_count) == (0, 0, seen.sum())
     assert np.all(fit.y == 0)
     assert np.all(fit.stderr == 0)
     assert fit.sigma == pytest.approx(np.sqrt(np.mean(b[seen] ** 2)))
@@ -545,7 +568,7 @@ def test_rank_zero_with_an_offset_says_how_far_it_is_from_the_structure():
     result = result_of(Problem(AFFINE, np.ones(3), 1.0), LowRank.zeros((3, 4), np.ones(3)))
     fit = refit(result)
     np.testing.assert_allclose(fit.y, -AFFINE.average_dense(AFFINE.offset))
-    assert fit.violation == pytest.approx(1.0)
+    assert fit.relative_violation == pytest.approx(1.0)
 
 
 def test_too_few_samples_for_the_noise():
@@ -558,7 +581,7 @@ def test_too_few_samples_for_the_noise():
     assert fit.modes.stderr is None
     assert fit.information == np.inf
     assert np.all(np.isfinite(fit.y))
-    with pytest.raises(ValueError, match="pass sigma to refit, or take a smaller rank"):
+    with pytest.raises(ValueError, match="pass sigma to refit, or a smaller rank"):
         fit.stderr  # noqa: B018
     assert "unknown" in repr(fit)
     known = refit(result, sigma=0.1)
@@ -579,12 +602,12 @@ def test_what_no_sample_determines_has_an_infinite_error():
 
 
 @pytest.mark.parametrize("complex_rows", [True, False])
-def test_spread_is_the_textbook_formula(rng, complex_rows):
+def test_error_propagation_is_the_textbook_formula(rng, complex_rows):
     J, rows = rng.standard_normal((20, 5)), rng.standard_normal((7, 5))
     rows = rows + 1j * rng.standard_normal((7, 5)) if complex_rows else rows
     covariance = 0.3**2 * np.linalg.inv(J.T @ J)
     literal = np.sqrt(np.diag(rows @ covariance @ rows.conj().T).real)
-    np.testing.assert_allclose(Spread(J).errors(rows, 0.3), literal)
+    np.testing.assert_allclose(ErrorPropagation(J).errors(rows, 0.3), literal)
 
 
 def test_errors_of_modes_are_the_dense_formula(rng):

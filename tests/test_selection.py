@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -30,9 +31,10 @@ from structrank import (
     select_mu,
     solve,
 )
-from structrank import path as path_function
 from structrank.model.objective import natural_lam
-from structrank.selection.holdout import clearly_better, parts_of, squared_errors
+from structrank.selection import mu_path
+from structrank.selection.holdout import clearly_better, random_parts, squared_errors
+from structrank.selection.mu_search import MuSearch
 from structrank.solvers.state import History
 
 METHODS = ["noise", "holdout", "information"]
@@ -83,39 +85,50 @@ def test_path_ends_where_a_cold_start_does(lam):
         assert warm.gap <= 1e-4
 
 
-def interrupting(monkeypatch, module, calls):
-    """Ctrl-C at some call of a module's `solve_at`: while it runs, or before it has anything."""
-    original, count = module["solve_at"], iter(range(100))
+def interrupting(monkeypatch, solve, iterate):
+    """Ctrl-C in one of the solves, counted from zero, and there at one of its iterates."""
+    original, solves = mu_path.gcgls_states, count()
 
-    def solve_at(*arguments, **options):
-        kind = calls.get(next(count))
-        if kind == "raise":
-            raise KeyboardInterrupt
-        result = original(*arguments, **options)
-        return replace(result, status=Status.INTERRUPTED) if kind else result
+    def interrupted(states, chosen):
+        for k, state in enumerate(states):
+            if chosen and k == iterate:
+                raise KeyboardInterrupt
+            yield state
 
-    monkeypatch.setitem(module, "solve_at", solve_at)
+    def gcgls_states(*arguments, **options):
+        return interrupted(original(*arguments, **options), next(solves) == solve)
+
+    monkeypatch.setattr(mu_path, "gcgls_states", gcgls_states)
 
 
-@pytest.mark.parametrize("how", ["raise", "status"])
-def test_ctrl_c_returns_the_solutions_that_are_done(monkeypatch, how):
-    interrupting(monkeypatch, path_function.__globals__, {2: how})
+@pytest.mark.parametrize("iterate", [0, 1])
+def test_ctrl_c_returns_the_solutions_that_are_done(monkeypatch, iterate):
+    interrupting(monkeypatch, 2, iterate)
     results = path(lifted(tones()), [30.0, 10.0, 3.0, 1.0], lam=1.0)
     assert [r.problem.mu for r in results] == [30.0, 10.0]
 
 
-@pytest.mark.parametrize("how", ["raise", "status"])
-def test_ctrl_c_before_anything_is_done_is_passed_on(monkeypatch, how):
-    interrupting(monkeypatch, path_function.__globals__, {0: how})
+@pytest.mark.parametrize("iterate", [0, 1])
+def test_ctrl_c_before_anything_is_done_is_passed_on(monkeypatch, iterate):
+    interrupting(monkeypatch, 0, iterate)
     with pytest.raises(KeyboardInterrupt):
-        path(lifted(tones()), [30.0], lam=1.0)
+        path(lifted(tones()), [3.0], lam=1.0)
 
 
-@pytest.mark.parametrize("how", ["raise", "status"])
-def test_ctrl_c_ends_a_selection(monkeypatch, how):
-    interrupting(monkeypatch, select_mu.__globals__, {1: how})
+@pytest.mark.parametrize("iterate", [0, 1])
+def test_ctrl_c_ends_a_selection(monkeypatch, iterate):
+    interrupting(monkeypatch, 1, iterate)
     with pytest.raises(KeyboardInterrupt):
         select_mu(lifted(noisy(tones(), 0.1)), "information")
+
+
+def test_path_warns_once():
+    problem = lifted(noisy(tones(), 0.1), np.arange(40) % 3 > 0)
+    with pytest.warns(ConvergenceWarning, match="path did not converge for 2 of 3") as record:
+        results = path(problem, [1e3, 3.0, 1.0], lam=1.0, gap=1e-9, max_iter=1)
+    assert [r.status.converged for r in results] == [True, False, False]
+    assert len(record) == 1
+    assert record[0].filename == __file__
 
 
 def test_path_refuses_what_it_cannot_use():
@@ -238,14 +251,14 @@ def test_without_noise(b, rank, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("count", [2, 5])
-def test_very_few_samples(method, count):
+@pytest.mark.parametrize("number", [2, 5])
+def test_very_few_samples(method, number):
     b = tones(16)
     seen = np.zeros(16, dtype=bool)
-    seen[np.random.default_rng(0).choice(16, count, replace=False)] = True
+    seen[np.random.default_rng(0).choice(16, number, replace=False)] = True
     chosen = select_mu(lifted(b, seen), method, folds=2)
     assert np.all(np.isfinite(chosen.refit.y))
-    assert chosen.refit.parameters < max(count, 1)
+    assert chosen.refit.parameters < max(number, 1)
     assert np.abs(chosen.refit.y).max() < 10
 
 
@@ -327,15 +340,15 @@ def test_refuses_what_it_cannot_use():
         choose_rank(problem)
 
 
-def test_warns_only_if_the_chosen_solution_has_not_converged(monkeypatch):
+def test_warns_only_if_the_chosen_solution_has_not_converged():
     problem = lifted(noisy(tones(), 0.1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         select_mu(problem)
-    monkeypatch.setitem(select_mu.__globals__, "MAX_ITER", 1)
-    monkeypatch.setitem(select_mu.__globals__, "GAP", 1e-9)
-    with pytest.warns(ConvergenceWarning, match="select_mu: All stop.max_iter") as record:
-        select_mu(problem)
+    limits = MuSearch(max_iter=1, gap=1e-9)
+    text = "select_mu did not converge: its convex solution stopped at its iteration limit"
+    with pytest.warns(ConvergenceWarning, match=text) as record:
+        select_mu(problem, search=limits)
     assert len(record) == 1
     assert record[0].filename == __file__
 
@@ -357,13 +370,13 @@ def test_progress_bar_is_silent_unless_asked_for(capsys):
 
 def test_parts_are_disjoint_and_cover_what_is_seen():
     seen = np.arange(30) % 4 > 0
-    parts = parts_of(lifted(np.zeros(30), seen), 4, rng=1)
+    parts = random_parts(lifted(np.zeros(30), seen), 4, rng=1)
     np.testing.assert_array_equal(np.sum(parts, axis=0), seen)
     sizes = [part.sum() for part in parts]
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_what_is_left_out_is_not_looked_at():
+def test_held_out_samples_are_not_used():
     A = np.random.default_rng(1).standard_normal((5, 6, 12))
     pair = (
         lambda y: np.tensordot(A, y, 1),
@@ -371,7 +384,7 @@ def test_what_is_left_out_is_not_looked_at():
     )
     b = np.random.default_rng(2).standard_normal((5, 6))
     problem = Problem(Hankel(12, window=6), b, 1.0, pair)
-    part = parts_of(problem, 3, rng=0)[0]
+    part = random_parts(problem, 3, rng=0)[0]
     kept = problem.without(part)
     np.testing.assert_array_equal(kept.b, b[~part])
     y = np.arange(12.0)
@@ -380,7 +393,7 @@ def test_what_is_left_out_is_not_looked_at():
     np.testing.assert_allclose(squared_errors(problem, part, y), (pair[0](y) - b)[part] ** 2)
     for measure in (None, "lifted"):
         problem = Problem(Hankel(12, window=6), y, 1.0, measure)
-        part = parts_of(problem, 3, rng=0)[0]
+        part = random_parts(problem, 3, rng=0)[0]
         weights = 1.0 if measure is None else np.sqrt(problem.structure.multiplicity)
         np.testing.assert_allclose(problem.without(part).measure.weights, weights * ~part)
 
@@ -398,7 +411,7 @@ def test_better_is_more_than_chance():
 def result_with(problem, y, rank):
     U, s, Vh = np.linalg.svd(problem.structure.to_dense(y), full_matrices=False)
     X = LowRank(U[:, :rank] * np.sqrt(s[:rank]), Vh[:rank].conj().T * np.sqrt(s[:rank]))
-    return Result(y, X, rank, 1.0, 0.0, Status.SOLVED, "", History(), problem)
+    return Result(y, X, rank, 1.0, 0.0, Status.SOLVED, History(), problem)
 
 
 def test_choose_rank_takes_the_least_criterion():
@@ -408,7 +421,7 @@ def test_choose_rank_takes_the_least_criterion():
     fits = [refit(result, rank) for rank in range(1, 9)]
     assert chosen.rank == 4 == min(fits, key=lambda fit: fit.information).rank
     fit = fits[3]
-    literal = 40 * np.log(fit.misfit / 40) + (8 + 4) * np.log(40) * 40 / (40 - 8 - 1)
+    literal = 40 * np.log(fit.residual_squared / 40) + (8 + 4) * np.log(40) * 40 / (40 - 8 - 1)
     assert fit.information == pytest.approx(literal)
 
 

@@ -65,8 +65,9 @@ _HOMES = {
     ),
     "systems": (
         "CommonDivisor",
+        "InputOutputModel",
         "NotPositiveReal",
-        "StateSpace",
+        "StateSpaceModel",
         "approximate_gcd",
         "empirical_covariances",
         "identify",

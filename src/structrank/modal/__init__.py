@@ -1,11 +1,13 @@
 """Sums of damped sinusoids: found in a solution, fitted to samples, with standard errors.
 
-`find_modes` reads the modes off the factors of a result; `refit` removes the shrinkage of the
-nuclear norm, by a nonlinear least squares fit of the modes or, for other structures, by a fit at a
+`find_modes` reads the modes off the factors of a result. `refit` removes the shrinkage of the
+nuclear norm: by a nonlinear least-squares fit of the modes or, for other structures, by a fit at a
 fixed rank.
 """
 
-from .modes import ModeErrors, Modes, find_modes
-from .refitting import Refit, refit
+from .esprit import find_modes
+from .modes import ModeErrors, Modes
+from .refit_result import Refit
+from .refitting import refit
 
 __all__ = ["ModeErrors", "Modes", "Refit", "find_modes", "refit"]

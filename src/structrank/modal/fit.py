@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from .._array import is_complex, like, to_numpy
+from .._array import NDArray, is_complex, like, to_numpy
 from ..model.problem import Problem
 from .model import ModalModel
 from .modes import MAX_GROWTH, ModeErrors, Modes
-from .standard_errors import Spread
+from .standard_errors import ErrorPropagation
 
-CHUNK = 2**21  # entries of the Jacobian in memory at once
-MAX_STEPS = 100  # of Levenberg and Marquardt
-SMALLEST_DECREASE = 1e-7  # of the misfit a step, relatively; then the fit ends
+
+@dataclass(frozen=True)
+class LevenbergMarquardt:
+    """Settings of the method of Levenberg and Marquardt.
+
+    The damping values are the usual ones for a Jacobian with columns of norm one. The fits of
+    tests/test_refit.py agree with those of SciPy to 1e-8 with all of these values.
+    """
+
+    max_steps: int = 100  # accepted steps; set by hand
+    smallest_decrease: float = 1e-7  # relative, per step: the fit ends once it falls below this
+    first_damping: float = 1e-3  # small: starts are near the optimum
+    damping_factor: float = 10.0  # up after a step that does not help, down after one that does
+    least_damping: float = 1e-12  # rounding errors of double precision dominate below
+    most_damping: float = 1e8  # the fit ends if even such short steps do not help
+    chunk_entries: int = 2**21  # of the Jacobian in memory at once: 16 or 32 MB
 
 
 class ModalFit:
-    """The modes that fit the samples of a problem best, near given ones.
+    """The modes that fit the samples of a problem best, near given modes.
 
-    The misfit is `||weights (y - b)||^2` over the seen samples, or `||A(y) - b||^2`, lowered
-    by the method of Levenberg and Marquardt. The Jacobian is made in pieces, of which only the
-    triangle of its QR decomposition is kept.
+    The method of Levenberg and Marquardt lowers `||weights (y - b)||^2` over the seen samples, or
+    `||A(y) - b||^2` for an operator. The Jacobian is computed in pieces, and only the triangle of
+    its QR decomposition is kept.
 
     Parameters
     ----------
     problem : Problem
-        With a structure that `has_modes`. Its mu and weights are not used.
+        A problem whose structure has modes. Its mu and weights are not used.
     modes : Modes
         Where to start.
     weights : ndarray, optional
-        Of the signal's shape, zero where nothing is seen. None if an operator measures.
+        In the shape of the signal, zero for samples that are not seen. None if an operator
+        measures.
     undamped : bool
         Keep all dampings at zero.
+    method : LevenbergMarquardt
+        Numerical settings.
 
     Examples
     --------
@@ -50,26 +67,33 @@ class ModalFit:
     """
 
     def __init__(
-        self, problem: Problem, modes: Modes, weights: np.ndarray | None, *, undamped: bool
+        self,
+        problem: Problem,
+        modes: Modes,
+        weights: NDArray | None,
+        *,
+        undamped: bool,
+        method: LevenbergMarquardt = LevenbergMarquardt(),
     ) -> None:
-        self.problem, self.weights = problem, weights
+        self.problem, self.weights, self.method = problem, weights, method
         self.real = not is_complex(problem.backprojection)
         structure: Any = problem.structure
         self.shape: tuple[int, ...] = structure.lengths
         self.values = to_numpy(problem.b).astype(complex if is_complex(problem.b) else float)
         start = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
-        if undamped:  # the amplitudes belong to modes that may have been damped
+        if undamped:  # the amplitudes may belong to damped modes
             start = self._with_amplitudes(start)
         self.model, triangle = self._best(start)
-        self.R, self.misfit = triangle[:-1, :-1], _square(triangle)
+        self.R, self.residual_squared = triangle[:-1, :-1], _residual_squared(triangle)
 
-    def _best(self, start: ModalModel) -> tuple[ModalModel, np.ndarray]:
+    def _best(self, start: ModalModel) -> tuple[ModalModel, NDArray]:
         """The best model near a start, with the triangle of its Jacobian and residuals."""
         model, triangle = self._descended(start)
         others = model.exchanged()
         while others:
             other, rival = self._descended(self._with_amplitudes(others.pop(0)))
-            if _square(rival) < (1 - SMALLEST_DECREASE) * _square(triangle):
+            goal = (1 - self.method.smallest_decrease) * _residual_squared(triangle)
+            if _residual_squared(rival) < goal:
                 model, triangle = other, rival
                 others = model.exchanged()
         return model, triangle
@@ -82,37 +106,48 @@ class ModalFit:
         step[linear] = np.linalg.lstsq(triangle[:, :-1][:, linear], triangle[:, -1], rcond=None)[0]
         return model.moved(step)
 
-    def _descended(self, model: ModalModel) -> tuple[ModalModel, np.ndarray]:
+    def _descended(self, model: ModalModel) -> tuple[ModalModel, NDArray]:
         """Levenberg and Marquardt, with the triangle of Jacobian and residuals at the end."""
-        triangle = self._triangle(model)
-        damping = 1e-3
-        for _ in range(MAX_STEPS):
-            R, before = triangle[:-1, :-1], _square(triangle)
-            scale = np.linalg.norm(R, axis=0)
-            scale[scale == 0] = 1.0
-            U, s, Vh = np.linalg.svd(R / scale)
-            target = U.T @ triangle[:-1, -1]
-            while True:
-                step = Vh.T @ (s / (s**2 + damping) * target)
-                trial = model.moved(step / scale)
-                after = self._misfit(trial) if trial.growth <= MAX_GROWTH else np.inf
-                if after < np.inf:  # amplitudes follow at once, along curved valleys
-                    trial = self._with_amplitudes(trial)
-                    after = self._misfit(trial)
-                if after < before or damping > 1e8:
-                    break
-                damping *= 10
+        method, triangle = self.method, self._triangle(model)
+        damping = method.first_damping
+        for _ in range(method.max_steps):
+            before = _residual_squared(triangle)
+            trial, after, damping = self._lowered(model, triangle, damping)
             if not after < before:
                 break
-            model, damping = trial, max(damping / 10, 1e-12)
+            model = trial
+            damping = max(damping / method.damping_factor, method.least_damping)
             triangle = self._triangle(trial)
-            if before - after <= SMALLEST_DECREASE * before:
+            if before - after <= method.smallest_decrease * before:
                 break
         return model, triangle
 
+    def _lowered(
+        self, model: ModalModel, triangle: NDArray, damping: float
+    ) -> tuple[ModalModel, float, float]:
+        """A better model, its squared residual and the damping; or the last model that was tried.
+
+        The damping grows until the step helps.
+        """
+        R, before = triangle[:-1, :-1], _residual_squared(triangle)
+        scale = np.linalg.norm(R, axis=0)
+        scale[scale == 0] = 1.0
+        U, s, Vh = np.linalg.svd(R / scale)
+        target = U.T @ triangle[:-1, -1]
+        while True:
+            step = Vh.T @ (s / (s**2 + damping) * target)
+            trial = model.moved(step / scale)
+            after = self._squared(trial) if trial.growth <= MAX_GROWTH else np.inf
+            if after < np.inf:  # amplitudes follow at once, which helps along curved valleys
+                trial = self._with_amplitudes(trial)
+                after = self._squared(trial)
+            if after < before or damping > self.method.most_damping:
+                return trial, after, damping
+            damping *= self.method.damping_factor
+
     # -- what the samples say about the model ---------------------------------------------
 
-    def _chunks(self, model: ModalModel) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _chunks(self, model: ModalModel) -> Iterator[tuple[NDArray, NDArray]]:
         """Residuals and Jacobian at the samples, piece by piece, as real rows."""
         if self.weights is None:
             values, jacobian = model.rows(_everywhere(self._grid))
@@ -120,13 +155,19 @@ class ModalFit:
             yield _real_rows(self.values.reshape(-1) - measured[0], np.stack(measured[1:], axis=1))
             return
         weights, values = self.weights.reshape(self._grid), self.values.reshape(self._grid)
-        for at in _pieces(np.nonzero(weights), len(model.free)):
+        for at in self._pieces(np.nonzero(weights), model):
             fit, jacobian = model.rows(at)
             w = weights[at]
             yield _real_rows(w * (values[at] - fit), w[:, None] * jacobian)
 
-    def _measured(self, signal: np.ndarray) -> np.ndarray:
-        """What the operator makes of a signal."""
+    def _pieces(self, at: tuple[NDArray, ...], model: ModalModel) -> Iterator[tuple[NDArray, ...]]:
+        """Split places into pieces whose part of the Jacobian is small enough for memory."""
+        rows = max(self.method.chunk_entries // max(len(model.free), 1), 1)
+        for first in range(0, len(at[0]), rows):
+            yield tuple(index[first : first + rows] for index in at)
+
+    def _measured(self, signal: NDArray) -> NDArray:
+        """The measurements that the operator makes of a signal."""
         signal = signal.reshape(self.problem.structure.signal_shape)
         there = self.problem.measure.forward(like(signal, self.problem.backprojection))
         return to_numpy(there).reshape(-1)
@@ -136,7 +177,7 @@ class ModalFit:
         channels = int(np.prod(self.problem.structure.signal_shape)) // int(np.prod(self.shape))
         return (*self.shape, channels)
 
-    def _triangle(self, model: ModalModel) -> np.ndarray:
+    def _triangle(self, model: ModalModel) -> NDArray:
         """The triangle of a QR decomposition of Jacobian and residuals side by side."""
         R = np.zeros((0, int(np.count_nonzero(model.free)) + 1))
         for residual, jacobian in self._chunks(model):
@@ -145,18 +186,20 @@ class ModalFit:
         missing = R.shape[1] - R.shape[0]
         return np.vstack([R, np.zeros((missing, R.shape[1]))]) if missing > 0 else R
 
-    def _misfit(self, model: ModalModel) -> float:
-        """The misfit of a model; infinite if it grows beyond all numbers."""
+    def _squared(self, model: ModalModel) -> float:
+        """The squared residual of a model; infinite if it leaves the range of numbers."""
         with np.errstate(over="ignore", invalid="ignore"):
-            misfit = float(np.linalg.norm(self._residual(model.signal())) ** 2)
-        return misfit if np.isfinite(misfit) else np.inf
+            square = float(np.linalg.norm(self._residual(model.signal())) ** 2)
+        return square if np.isfinite(square) else np.inf
 
-    def _residual(self, signal: np.ndarray) -> np.ndarray:
+    def _residual(self, signal: NDArray) -> NDArray:
         if self.weights is None:
-            return self._measured(signal) - self.values.reshape(-1)
-        weights = self.weights.reshape(self._grid)
-        at = weights > 0
-        return weights[at] * (signal - self.values.reshape(self._grid))[at]
+            residual: NDArray = self._measured(signal) - self.values.reshape(-1)
+        else:
+            weights = self.weights.reshape(self._grid)
+            at = weights > 0
+            residual = weights[at] * (signal - self.values.reshape(self._grid))[at]
+        return residual
 
     # -- what follows from it -------------------------------------------------------------
 
@@ -166,25 +209,25 @@ class ModalFit:
         return int(np.count_nonzero(self.model.free))
 
     @property
-    def samples(self) -> int:
-        """Number of real numbers that were fitted; a complex sample is two."""
+    def sample_count(self) -> int:
+        """Number of real numbers that were fitted; a complex sample counts as two."""
         seen = self.values.size if self.weights is None else np.count_nonzero(self.weights)
         return int(seen) * (2 if np.iscomplexobj(self.values) else 1)
 
     @cached_property
-    def _spread(self) -> Spread:
-        return Spread(self.R)
+    def _propagation(self) -> ErrorPropagation:
+        return ErrorPropagation(self.R)
 
-    def signal_errors(self) -> np.ndarray:
+    def signal_errors(self) -> NDArray:
         """Standard errors of all values of the signal, for unit noise in every real number."""
         errors = [
-            self._spread.errors(self.model.rows(at)[1])
-            for at in _pieces(_everywhere(self._grid), len(self.model.free))
+            self._propagation.errors(self.model.rows(at)[1])
+            for at in self._pieces(_everywhere(self._grid), self.model)
         ]
         return np.concatenate(errors).reshape(self.problem.structure.signal_shape)
 
     def modes(self, noise: float | None) -> Modes:
-        """The modes with standard errors, for this much noise in every real number."""
+        """The modes, with standard errors for this much noise in every real number."""
         model = self.model
         if noise is None:
             return model.to_modes()
@@ -199,29 +242,23 @@ class ModalFit:
         channels = model.amplitudes.shape[1:] if model.amplitudes.shape[1] > 1 else ()
         shapes = *[model.frequencies.shape] * 2, *[(len(model.amplitudes), *channels)] * 2
         errors = [
-            self._spread.errors(part, noise).reshape(shape)
+            self._propagation.errors(part, noise).reshape(shape)
             for part, shape in zip((f, d, along, across), shapes, strict=True)
         ]
         return model.to_modes(ModeErrors(*errors))
 
 
-def _square(triangle: np.ndarray) -> float:
-    """The misfit, from a triangle of Jacobian and residuals."""
+def _residual_squared(triangle: NDArray) -> float:
+    """The squared residual, from a triangle of Jacobian and residuals."""
     return float(np.sum(triangle[:, -1] ** 2))
 
 
-def _everywhere(grid: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def _everywhere(grid: tuple[int, ...]) -> tuple[NDArray, ...]:
     return tuple(index.reshape(-1) for index in np.indices(grid))
 
 
-def _pieces(at: tuple[np.ndarray, ...], columns: int) -> Iterator[tuple[np.ndarray, ...]]:
-    rows = max(CHUNK // max(columns, 1), 1)
-    for first in range(0, len(at[0]), rows):
-        yield tuple(index[first : first + rows] for index in at)
-
-
-def _real_rows(residual: np.ndarray, jacobian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Real and imaginary parts as rows of their own."""
+def _real_rows(residual: NDArray, jacobian: NDArray) -> tuple[NDArray, NDArray]:
+    """Real and imaginary parts as separate rows."""
     if not np.iscomplexobj(residual):
         return residual, jacobian
     return (

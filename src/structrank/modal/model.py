@@ -4,34 +4,46 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .modes import ModeErrors, Modes, exponentials
+from .._array import NDArray
+from .modes import ModeErrors, Modes, exponentials, growth_over
 
-COINCIDENT = 6.0  # two modes whose exponents differ by less over the signal nearly coincide
+
+@dataclass(frozen=True)
+class ModeExchange:
+    """When two real modes are exchanged for a conjugate pair, or a pair for two real modes.
+
+    Both values are set by hand; tests/test_refit.py has signals that need the exchange.
+    """
+
+    coincident: float = 6.0  # modes whose exponents differ by less over the signal nearly coincide
+    least_separation: float = 0.1  # of a new exponent from the mean over the signal, at least
 
 
 @dataclass(frozen=True, eq=False)
 class ModalModel:
-    """A signal as a function of real parameters: those of its modes.
+    """A signal as a function of the real parameters of its modes.
 
-    The parameters stand in the order frequencies, dampings, real and imaginary parts of the
-    amplitudes, each of all modes. A real signal has one row for each conjugate pair, which counts
-    twice, and one for each real mode, whose frequency and imaginary part stay as they are.
+    The parameters are, in this order, the frequencies, the dampings, the real and the imaginary
+    parts of the amplitudes, each for all modes. A real signal has one row for each conjugate pair,
+    which counts twice, and one row for each real mode. The frequency and the imaginary part of a
+    real mode are fixed.
 
     Parameters
     ----------
     frequencies, dampings : ndarray, shape (k, d)
     amplitudes : ndarray, shape (k, channels)
     shape : tuple of int
-        Samples along each axis, without channels.
+        Number of samples along each axis, without channels.
     real : bool
         Whether the signal is real.
     paired : ndarray of bool, shape (k,)
-        Whether a row stands for a conjugate pair.
+        Whether a row represents a conjugate pair.
     undamped : bool
-        Whether the dampings stay zero.
+        Whether the dampings are fixed at zero.
 
     Examples
     --------
@@ -43,12 +55,12 @@ class ModalModel:
     (1, array([ 1.,  0., -1.,  0.]))
     """
 
-    frequencies: np.ndarray
-    dampings: np.ndarray
-    amplitudes: np.ndarray
+    frequencies: NDArray
+    dampings: NDArray
+    amplitudes: NDArray
     shape: tuple[int, ...]
     real: bool
-    paired: np.ndarray
+    paired: NDArray
     undamped: bool
 
     @classmethod
@@ -60,14 +72,14 @@ class ModalModel:
             keep, paired = _conjugate_pairs(modes)
         frequencies = modes.frequencies[keep]
         amplitudes = modes.amplitudes.reshape(len(modes), -1)[keep]
-        alone = real & ~paired[keep]  # real modes, but for rounding errors
+        alone = real & ~paired[keep]  # real modes, up to rounding errors
         frequencies[alone] = np.round(2 * frequencies[alone]) / 2
         amplitudes[alone] = amplitudes[alone].real
         dampings = modes.dampings[keep] * (0.0 if undamped else 1.0)
         return cls(frequencies, dampings, amplitudes, shape, real, paired[keep], undamped)
 
     @cached_property
-    def free(self) -> np.ndarray:
+    def free(self) -> NDArray:
         """Which of all parameters are free."""
         axes, channels = self.frequencies.shape[1], self.amplitudes.shape[1]
         complex_modes = self.paired | (not self.real)
@@ -80,7 +92,7 @@ class ModalModel:
             ]
         )
 
-    def moved(self, step: np.ndarray) -> ModalModel:
+    def moved(self, step: NDArray) -> ModalModel:
         """The model after a step in the free parameters."""
         whole = np.zeros(len(self.free))
         whole[self.free] = step
@@ -93,35 +105,38 @@ class ModalModel:
             amplitudes=self.amplitudes + (re + 1j * im).reshape(self.amplitudes.shape),
         )
 
-    def exchanged(self) -> list[ModalModel]:
-        """The models in which two real modes are a conjugate pair instead, or the other way.
+    def exchanged(self, exchange: ModeExchange = ModeExchange()) -> list[ModalModel]:
+        """The models with two real modes in place of a conjugate pair, or a pair in place of two.
 
-        No step leads from one to the other, as they meet where two modes coincide. So only modes
-        that nearly do are exchanged, the nearest first.
+        No small step leads from one to the other, because they meet where two modes coincide. So
+        only modes that nearly coincide are exchanged, the nearest first.
         """
         f, reach = self.frequencies, np.array(self.shape) - 1
         whole = np.round(2 * f) / 2
-        alone = np.flatnonzero(~self.paired & self.real)
+        alone = np.flatnonzero(~self.paired & self.real).tolist()
         couples = [(k, i) for k in alone for i in alone if k < i and np.all(f[k] == f[i])]
-        apart: dict[tuple, np.ndarray] = {
+        apart: dict[tuple[int, ...], NDArray] = {
             rows: np.abs(np.subtract(*self.dampings[list(rows)])) for rows in couples
         }
-        apart |= {(k,): 4 * np.pi * np.abs(f - whole)[k] for k in np.flatnonzero(self.paired)}
+        apart |= {
+            (k,): 4 * np.pi * np.abs(f - whole)[k] for k in np.flatnonzero(self.paired).tolist()
+        }
+        least = exchange.least_separation / np.maximum(reach, 1)
         return [
-            self._exchanged(list(rows), np.maximum(apart[rows] / 2, 0.1 / np.maximum(reach, 1)))
-            for rows in sorted(apart, key=lambda rows: apart[rows] @ reach)
-            if apart[rows] @ reach < COINCIDENT
+            self._exchanged(list(rows), np.maximum(apart[rows] / 2, least))
+            for rows in sorted(apart, key=lambda rows: float(apart[rows] @ reach))
+            if apart[rows] @ reach < exchange.coincident
         ]
 
-    def _exchanged(self, rows: list[int], half: np.ndarray) -> ModalModel:
-        """With two real modes of these rows, or one pair, replaced; `half` their distance apart."""
+    def _exchanged(self, rows: list[int], half: NDArray) -> ModalModel:
+        """Replace two real modes, or one pair; the new modes are `half` from their mean."""
         to_pair = len(rows) == 2
         f, d = self.frequencies[rows[0]], np.mean(self.dampings[rows], axis=0)
         whole, a = np.round(2 * f) / 2, np.mean(self.amplitudes[rows], axis=0)
         new_f = [whole + half / (2 * np.pi)] if to_pair else [whole, whole]
         new_d = [d] if to_pair else [d - half, d + half]
 
-        def replaced(values: np.ndarray, new: list) -> np.ndarray:
+        def replaced(values: NDArray, new: list[Any]) -> NDArray:
             return np.concatenate([np.delete(values, rows, axis=0), np.stack(new)])
 
         return replace(
@@ -135,14 +150,13 @@ class ModalModel:
     @property
     def growth(self) -> float:
         """The largest exponent that a mode reaches over the signal."""
-        reach = np.array(self.shape) - 1
-        return float(np.max(np.maximum(-self.dampings, 0.0) @ reach, initial=0.0))
+        return growth_over(self.dampings, self.shape)
 
-    def rows(self, at: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, at: tuple[NDArray, ...]) -> tuple[NDArray, NDArray]:
         """The values at some places, and their derivatives by the free parameters.
 
-        `at` holds the places along each axis, then the channel. Both results are complex for
-        complex signals: a real parameter moves real and imaginary part.
+        `at` contains the places along each axis, then the channel. Both results are complex for
+        complex signals, because a real parameter changes the real and the imaginary part.
         """
         *places, channel = at
         waves = np.where(self.paired, 2.0 + 0j, 1.0)
@@ -159,17 +173,17 @@ class ModalModel:
         values = np.sum(parts, axis=1)
         return (values.real, jacobian.real) if self.real else (values, jacobian)
 
-    def signal(self) -> np.ndarray:
-        """The values everywhere, shape (samples..., channels)."""
+    def signal(self) -> NDArray:
+        """The whole signal, shape (samples..., channels)."""
         signal = self.to_modes().signal(self.shape).reshape(*self.shape, -1)
         return signal.real if self.real else signal
 
     def to_modes(self, stderr: ModeErrors | None = None) -> Modes:
-        """All modes, both of each conjugate pair."""
+        """All modes; a conjugate pair becomes two modes."""
         both = np.flatnonzero(self.paired)
         order = np.argsort(np.concatenate([np.arange(len(self.paired)), both]), kind="stable")
 
-        def doubled(values: np.ndarray, partner: np.ndarray) -> np.ndarray:
+        def doubled(values: NDArray, partner: NDArray) -> NDArray:
             return np.concatenate([values, partner[both]])[order]
 
         if stderr is not None:
@@ -183,8 +197,8 @@ class ModalModel:
         )
 
 
-def _conjugate_pairs(modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-    """One mode of each conjugate pair and all real ones; and which modes belong to a pair.
+def _conjugate_pairs(modes: Modes) -> tuple[NDArray, NDArray]:
+    """The rows of one mode per pair and of all real modes; and which modes belong to a pair.
 
     A mode is real if no other is nearer to its conjugate than the mode itself.
     """

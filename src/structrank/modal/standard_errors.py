@@ -1,45 +1,57 @@
-"""From noise in the samples to the standard errors of what was fitted."""
+"""Standard errors: from noise in the samples to noise in what was fitted to them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-NO_INFLUENCE = 1e-100  # columns below this share of the largest are zero
-SINGULAR = 1e-12  # singular values below this share of the largest tell nothing
-UNDETERMINED = 1e-6  # what moves by a larger share along undetermined parameters is so too
+from .._array import NDArray
 
 
-class Spread:
-    """How noise in the samples spreads to what depends on fitted parameters.
+@dataclass(frozen=True)
+class Determinacy:
+    """When numbers count as not determined by the samples; all limits follow from rounding."""
+
+    no_influence: float = 1e-100  # columns of the Jacobian below this share of the largest are zero
+    singular: float = 1e-12  # singular values below this share of the largest are rounding errors
+    undetermined: float = 1e-6  # largest share of a number that may depend on free parameters
+
+
+class ErrorPropagation:
+    """Propagate noise in the samples to numbers that depend on fitted parameters.
 
     Parameters
     ----------
     jacobian : ndarray, shape (numbers, parameters)
-        Real: how the samples depend on the parameters, or the triangle of its QR decomposition.
+        Real. How the samples depend on the parameters, or the triangle of its QR decomposition.
+    determinacy : Determinacy
+        When a parameter counts as not determined.
 
     Examples
     --------
     The mean of four numbers has half the error of each; their difference is not determined:
 
     >>> import numpy as np
-    >>> from structrank.modal.standard_errors import Spread
-    >>> spread = Spread(np.full((4, 2), 0.5))
-    >>> spread.errors(np.array([[0.5, 0.5], [0.5, -0.5]]))
+    >>> from structrank.modal.standard_errors import ErrorPropagation
+    >>> propagation = ErrorPropagation(np.full((4, 2), 0.5))
+    >>> propagation.errors(np.array([[0.5, 0.5], [0.5, -0.5]]))
     array([0.5, inf])
     """
 
-    def __init__(self, jacobian: np.ndarray) -> None:
+    def __init__(self, jacobian: NDArray, determinacy: Determinacy = Determinacy()) -> None:
         scale = np.linalg.norm(jacobian, axis=0)
         most = np.max(scale, initial=0.0) or 1.0
-        self.scale = np.where(scale > NO_INFLUENCE * most, scale, most)
+        self.scale = np.where(scale > determinacy.no_influence * most, scale, most)
         _, s, Vh = np.linalg.svd(np.linalg.qr(jacobian / self.scale, mode="r"))
-        count = int(np.count_nonzero(s > SINGULAR * np.max(s, initial=0.0)))
+        count = int(np.count_nonzero(s > determinacy.singular * np.max(s, initial=0.0)))
         self.determined, self.free = Vh[:count].T / s[:count], Vh[count:].T
+        self.undetermined = determinacy.undetermined
 
-    def errors(self, rows: np.ndarray, noise: float = 1.0) -> np.ndarray:
-        """Standard errors of what depends on the parameters by these rows; inf if undetermined."""
+    def errors(self, rows: NDArray, noise: float = 1.0) -> NDArray:
+        """Standard errors of numbers with these derivatives; inf if they are not determined."""
         rows = rows / self.scale
         size, freely, errors = (
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
         )
-        return np.where(freely > UNDETERMINED * size, np.inf, noise * errors)
+        return np.where(freely > self.undetermined * size, np.inf, noise * errors)

@@ -1,33 +1,50 @@
-"""In which directions a structured signal can move while its matrix keeps its rank."""
+"""The directions in which a structured signal can move while its matrix keeps its rank."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import to_numpy
+from .._array import NDArray, to_numpy
 from ..model.lowrank import LowRank
 from ..structures import Structure
 
-TOLERANCE = 1e-6  # of the eigenvalue one
-DIRECT = 400  # signals up to this size have all eigenvectors worked out
-MIN_STEPS, MAX_STEPS = 10, 300  # of subspace iteration
+
+@dataclass(frozen=True)
+class TangentSearch:
+    """How `tangent_basis` finds the eigenvectors to the eigenvalue one."""
+
+    tolerance: float = 1e-6  # distance from one, and residuals, below this are rounding errors
+    direct_size: int = 400  # largest signal for a full eigenvalue decomposition; set by hand
+    min_steps: int = 10  # of subspace iteration, before its eigenvalues are trusted; set by hand
+    max_steps: int = 300  # of subspace iteration; set by hand
+    undecided: float = 0.5  # eigenvalues above this may still grow to one; set by hand
+    extra_vectors: int = 2  # beyond twice the rank: some vectors must lie outside the space
 
 
-def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
+Projection = Callable[[NDArray], NDArray]
+
+
+def tangent_basis(
+    structure: Structure, X: LowRank, search: TangentSearch = TangentSearch()
+) -> NDArray:
     """Signals z that span the tangent space at a structured X: `(I - P_U) Q(z) (I - P_V) = 0`.
 
     They are the eigenvectors to the eigenvalue one of `z -> C (P_T Q(z))`, where P_T keeps what
-    lies in the columns or rows of X. It is a multiple eigenvalue, and mostly far above the
-    others: for long signals subspace iteration finds it, with more and more vectors until it
-    has all.
+    lies in the columns or rows of X. This eigenvalue is multiple, and mostly far above the others.
+    For long signals subspace iteration finds it, with twice as many vectors each time until they
+    span all of its eigenvectors.
 
     Parameters
     ----------
     structure : Structure
     X : LowRank
         A matrix of the structure.
+    search : TangentSearch
+        Numerical settings.
 
     Returns
     -------
@@ -46,37 +63,48 @@ def tangent_basis(structure: Structure, X: LowRank) -> np.ndarray:
     """
     U, V = (np.linalg.qr(to_numpy(F) * np.float64(1))[0] for F in (X.U, X.V))
     structure = copy(structure)
-    structure.offset = None  # directions know only the linear part
+    structure.offset = None  # directions depend only on the linear part
     size = int(np.prod(structure.signal_shape))
     root = np.sqrt(structure.multiplicity.astype(float)).reshape(-1, 1)
 
-    def projected(Z: np.ndarray) -> np.ndarray:
+    def projected(Z: NDArray) -> NDArray:
         images = []
         for z in (Z / root).T:
             signal = z.reshape(structure.signal_shape)
             left, right = structure.matmul(signal, V), structure.rmatmul(signal, U)
             left = left - U @ (U.conj().T @ left)
             images.append(structure.adjoint(left, V) + structure.adjoint(U, right))
-        return np.stack(images, axis=-1).reshape(size, -1) / root
+        columns: NDArray = np.stack(images, axis=-1).reshape(size, -1) / root
+        return columns
 
-    if size <= DIRECT:
+    basis: NDArray
+    if size <= search.direct_size:
         values, vectors = np.linalg.eigh(projected(np.eye(size, dtype=U.dtype)))
-        return vectors[:, values > 1 - TOLERANCE] / root
+        basis = vectors[:, values > 1 - search.tolerance] / root
+    else:
+        count = 2 * X.rank + search.extra_vectors
+        basis = _by_subspace_iteration(projected, size, count, U.dtype, search) / root
+    return basis
 
-    rng, count = np.random.default_rng(0), 2 * X.rank + 2
+
+def _by_subspace_iteration(
+    projected: Projection, size: int, count: int, dtype: np.dtype, search: TangentSearch
+) -> NDArray:
+    """Orthonormal eigenvectors to the eigenvalue one, from `count` random vectors or more."""
+    rng = np.random.default_rng(0)
     while True:
         count = min(count, size)
-        Z = np.linalg.qr(rng.standard_normal((size, count)).astype(U.dtype))[0]
-        for k in range(MAX_STEPS):
+        Z = np.linalg.qr(rng.standard_normal((size, count)).astype(dtype))[0]
+        for k in range(search.max_steps):
             image = projected(Z)
             values, vectors = np.linalg.eigh(Z.conj().T @ image)
             residual = np.linalg.norm(image @ vectors - (Z @ vectors) * values, axis=0)
-            inside = values > 1 - TOLERANCE
-            undecided = (values > 0.5) & (residual > TOLERANCE)
-            # The largest first: images near zero hold nothing but rounding errors.
+            inside = values > 1 - search.tolerance
+            undecided = (values > search.undecided) & (residual > search.tolerance)
+            # The largest first, as images near zero are nothing but rounding errors.
             Z, inside = np.linalg.qr((image @ vectors)[:, ::-1])[0], inside[::-1]
-            if k >= MIN_STEPS and not np.any(undecided):
+            if k >= search.min_steps and not np.any(undecided):
                 break
         if count == size or not np.all(inside):
-            return Z[:, inside] / root
+            return Z[:, inside]
         count *= 2

@@ -1,8 +1,9 @@
-"""The problem and its mathematics: measurements, thin factors, the objective, bounds.
+"""The problem and what can be said about it: measurements, thin factors, objective, bounds.
 
-`Problem` combines a structure, samples and a measurement. `Penalized` is the paper's (reform2) on
-thin factors, with its gradient and its polynomial along a line. `certificate` bounds how far a
-point is from the optimum. Nothing here iterates towards a solution; `structrank.solvers` does.
+`Problem` joins a structure, samples and a measurement; `Penalized` is the paper's (reform2) on thin
+factors, with its gradient and its polynomial along a line; `certificate` bounds how far a point is
+from the optimum. Nothing here iterates towards a solution: that is what `structrank.solvers` is
+for.
 """
 
 from .lowrank import LowRank

@@ -1,4 +1,4 @@
-"""How samples are taken from a signal: all of it, a mask, weights or any linear operator."""
+"""What is measured of a signal: everything, a mask, weights, or any linear operator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Measure(ABC):
 
     Examples
     --------
-    A `Mask` keeps some samples:
+    What a `Mask` keeps:
 
     >>> import numpy as np
     >>> from structrank import Hankel, Mask, Problem
@@ -42,26 +42,26 @@ class Measure(ABC):
 
     @abstractmethod
     def forward(self, y: Array) -> Array:
-        """Compute `A(y)`."""
+        """`A(y)`."""
 
     @abstractmethod
     def adjoint(self, data: Array) -> Array:
-        """Compute `A^*(data)`."""
+        """`A^*(data)`."""
 
     def data(self, b: Array) -> Array:
-        """Convert the samples `b` of the user to the right-hand side, in the space of `A(y)`."""
+        """The right-hand side in the space of `A(y)` for the samples `b` that the user gave."""
         return b
 
     def sample_weights(self, b: Array) -> Array | None:
-        """Return the weight of every sample in `b`, or None if `b` is not a sampled signal."""
+        """The weight of every sample in `b`, or None if `b` does not hold samples of the signal."""
         return None
 
     def predicted(self, y: Array) -> Array:
-        """Predict `b` for the signal `y` without noise, in the shape and units of `b`."""
+        """The values that `b` would have without noise, in its shape and units."""
         return self.forward(y)
 
     def without(self, part: NDArray, b: Array) -> tuple[Measure, Array]:
-        """Return a measure and samples with a part of the samples removed."""
+        """A measure and samples like these, but for a part of the samples that is removed."""
         xp, shape = array_namespace(b), tuple(b.shape)
         places = np.flatnonzero(~part)
         back = np.full(part.size, len(places))  # one past the end: a zero
@@ -77,24 +77,24 @@ class Measure(ABC):
         return Operator(forward, adjoint), _entries(b, places)
 
     def prepared(self, structure: Structure, b: Array) -> Measure:
-        """Check the measure for a structure and samples, and return it ready for use."""
+        """The measure checked against, and fitted to, a structure and samples."""
         return self
 
 
 class Weighted(Measure):
     """Samples of the signal itself, each with a weight: `1/2 ||weights * (y - b)||^2`.
 
-    `b` has the signal's shape and units. Samples with weight zero count as missing: they are
-    ignored and may be NaN.
+    `b` has the signal's shape and units. What has weight zero is not seen: it is ignored
+    and may be NaN.
 
     Parameters
     ----------
     weights : array or "lifted"
-        Real weights of at least zero, in the signal's shape. "lifted" means
-        `sqrt(multiplicity)`: this measures the misfit in the structured matrix and makes the
-        problem well conditioned.
+        Real weights of at least zero, in the signal's shape. "lifted" stands for
+        `sqrt(multiplicity)`, which measures the misfit in the structured matrix and makes
+        the problem well conditioned.
     seen : array of bool, optional
-        Which samples are present; the others get weight zero.
+        Which samples are seen; the others get weight zero.
 
     Examples
     --------
@@ -115,12 +115,9 @@ class Weighted(Measure):
             self.weights = as_array(weights)
             host = to_numpy(self.weights)
             if host.dtype.kind not in "fiu":
-                raise TypeError(f"weights has dtype {host.dtype}, but real numbers are expected")
+                raise TypeError(f"weights have dtype {host.dtype}, but real numbers are expected")
             if not np.all(np.isfinite(host)) or np.any(host < 0):
-                raise ValueError(
-                    "weights contains NaN, inf or a negative number, but finite "
-                    "numbers of at least zero are expected"
-                )
+                raise ValueError("weights must be finite and at least zero")
         self.seen = None if seen is None else _boolean(seen)
 
     def prepared(self, structure: Structure, b: Array) -> Weighted:
@@ -132,10 +129,7 @@ class Weighted(Measure):
             weights = np.where(self.seen, weights, 0.0)
         _check_shape("b", b.shape, structure.signal_shape, structure)
         if not np.any(weights > 0):
-            raise ValueError(
-                "all samples are missing or have weight zero, but at least one with a weight above "
-                "zero is expected"
-            )
+            raise ValueError("nothing is seen: at least one sample needs a weight above zero")
         return Weighted(like(weights.astype(float), b, real=True))
 
     def data(self, b: Array) -> Array:
@@ -159,9 +153,9 @@ class Weighted(Measure):
 
 
 class Mask(Weighted):
-    """Samples of the signal itself at some places: `1/2 ||y - b||^2` over the samples seen.
+    """Samples of the signal itself at some places: `1/2 ||y - b||^2` over what is seen.
 
-    `b` has the signal's shape. Entries that are not seen are ignored and may be NaN.
+    `b` has the signal's shape; what is not seen is ignored and may be NaN.
 
     Parameters
     ----------
@@ -208,14 +202,14 @@ class Operator(Measure):
     Parameters
     ----------
     forward : callable
-        Takes a signal and returns an array of the shape of `b`.
+        Takes a signal, returns an array of the shape of `b`.
     adjoint : callable
-        Takes such an array and returns a signal. The data type of this signal is that of the
-        solution: return real parts if the signal is real.
+        Takes such an array, returns a signal. Its data type decides that of the solution:
+        an adjoint that returns real parts makes for a real signal.
 
     Examples
     --------
-    Measure the running sum of a signal:
+    The running sum of a signal is measured:
 
     >>> import numpy as np
     >>> from structrank import Hankel, Operator, Problem
@@ -227,16 +221,16 @@ class Operator(Measure):
     def __init__(
         self, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> None:
-        self._forward, self._adjoint = forward, adjoint
+        self._forward, self.adjoint_transformed = forward, adjoint
 
     def forward(self, y: Array) -> Array:
         return _copied(self._forward(y))
 
     def adjoint(self, data: Array) -> Array:
-        return _copied(self._adjoint(data))
+        return _copied(self.adjoint_transformed(data))
 
     def prepared(self, structure: Structure, b: Array) -> Operator:
-        """Check the operator's shapes, and its adjoint by a dot test."""
+        """The operator, after a check of its shapes and a dot test of its adjoint."""
         back = self.adjoint(b)
         _check_shape("the adjoint's result", back.shape, structure.signal_shape, structure)
         rng = np.random.default_rng(0)
@@ -244,23 +238,21 @@ class Operator(Measure):
         there = self.forward(y)
         if tuple(there.shape) != tuple(b.shape):
             raise ValueError(
-                f"the operator's result has shape {tuple(there.shape)}, but b has shape "
-                f"{tuple(b.shape)}"
+                f"the operator's result has shape {tuple(there.shape)}, but b has {tuple(b.shape)}"
             )
         one, other = inner(there, data), inner(y, self.adjoint(data))
         scale = np.sqrt(inner(there, there) * inner(data, data))
-        tolerance = 1e3 * epsilon(back) ** 0.75  # 2e-9 in double, 6e-3 in single precision
-        if not abs(one - other) <= tolerance * scale:
+        if not abs(one - other) <= 1e3 * epsilon(back) ** 0.75 * scale:
             raise ValueError(
                 "the operator's adjoint fails the dot test: Re <A y, d> is "
-                f"{one:.6g}, but Re <y, A^* d> is {other:.6g} for random y and d, and equal "
-                "numbers are expected"
+                f"{one:.6g}, but Re <y, A^* d> is {other:.6g} for random y and d; they "
+                "have to be equal"
             )
         return self
 
 
 def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
-    """Convert a user's `measure` argument to a `Measure`."""
+    """The `Measure` that a user's `measure` argument stands for."""
     if measure is None:
         return Everything()
     if isinstance(measure, Measure):
@@ -272,14 +264,14 @@ def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
     if hasattr(measure, "matvec") and hasattr(measure, "rmatvec"):
         return _from_linear_operator(measure, structure, b)
     raise TypeError(
-        f"measure is {type(measure).__name__}, but None (the whole signal), Mask, Weighted, "
-        "'lifted', a linear operator with matvec and rmatvec, or a pair of functions (forward, "
-        "adjoint) is expected"
+        f"measure is {type(measure).__name__}, but expected None (everything is seen), Mask, "
+        "Weighted, 'lifted', a linear operator with matvec and rmatvec, or a pair of functions "
+        "(forward, adjoint)"
     )
 
 
 def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Operator:
-    """Convert a SciPy or PyLops operator, which works on flat NumPy vectors."""
+    """A SciPy or PyLops operator, which works on flat NumPy vectors."""
     size, count = int(np.prod(structure.signal_shape)), int(np.prod(b.shape))
     if tuple(operator.shape) != (count, size):
         raise ValueError(
@@ -287,7 +279,7 @@ def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Oper
             f"signals of {structure!r} have {size} entries: expected ({count}, {size})"
         )
 
-    def applied(product: Callable[[NDArray], NDArray], x: Array, shape: tuple[int, ...]) -> Array:
+    def applied(product: Callable[[np.ndarray], np.ndarray], x: Array, shape: tuple) -> Array:
         result = np.reshape(product(to_numpy(x).reshape(-1)), tuple(shape))
         return with_precision(result, b)
 
@@ -298,13 +290,13 @@ def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Oper
 
 
 def _entries(values: Array, places: NDArray) -> Array:
-    """Select entries of the flattened values."""
+    """Entries of the flattened values."""
     xp = array_namespace(values)
     return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
 
 
 def _copied(result: Any) -> Array:
-    """Copy an operator's result, since operators may reuse their memory."""
+    """An operator's result in memory of its own: operators may reuse theirs."""
     if not is_array_api_obj(result) or not is_floating(result):
         kind = getattr(result, "dtype", type(result).__name__)
         raise TypeError(f"the operator returned {kind}, but a floating-point array is expected")
@@ -318,16 +310,14 @@ def _random_like(x: Array, rng: np.random.Generator) -> Array:
     return like(values, x)
 
 
-def _boolean(seen: Any) -> NDArray:
-    host = to_numpy(as_array(seen))
-    if host.dtype.kind != "b":
-        raise TypeError(f"seen has dtype {host.dtype}, but a boolean array is expected")
-    return host
+def _boolean(seen: Any) -> np.ndarray:
+    seen = to_numpy(as_array(seen))
+    if seen.dtype.kind != "b":
+        raise TypeError(f"seen has dtype {seen.dtype}, but a boolean array is expected")
+    return seen
 
 
-def _check_shape(
-    name: str, got: tuple[int, ...], expected: tuple[int, ...], structure: Structure
-) -> None:
+def _check_shape(name: str, got: tuple, expected: tuple, structure: Structure) -> None:
     if tuple(got) != tuple(expected):
         raise ValueError(
             f"{name} has shape {tuple(got)}, but {structure!r} expects {tuple(expected)}"

@@ -1,14 +1,16 @@
-"""The standard deviation of noise, estimated in a way that outliers hardly change."""
+"""The size of noise, measured so that outliers hardly move it."""
 
 from __future__ import annotations
 
 import numpy as np
 
+NORMAL_MEDIAN = 0.674489750196  # of the modulus of Gaussian noise
+
 
 def deviation_by_median(residuals: np.ndarray) -> float:
-    """Estimate the standard deviation of Gaussian noise from the median of its modulus.
+    """Standard deviation of Gaussian noise by its median, which outliers hardly move.
 
-    Outliers hardly change the median. Complex noise is assumed to be circular.
+    Complex noise is circular.
 
     Examples
     --------
@@ -19,7 +21,5 @@ def deviation_by_median(residuals: np.ndarray) -> float:
     >>> round(deviation_by_median(noise), 1)
     1.1
     """
-    unit_median = 0.674489750196  # median of the modulus of real Gaussian noise of deviation one
-    if np.iscomplexobj(residuals):
-        unit_median = np.sqrt(np.log(2))
-    return float(np.median(np.abs(residuals)) / unit_median)
+    unit = np.sqrt(np.log(2)) if np.iscomplexobj(residuals) else NORMAL_MEDIAN
+    return float(np.median(np.abs(residuals)) / unit)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..modal.modes import find_modes
+from ..modal import find_modes
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
-from ..selection.mu import noise_mu
+from ..selection import noise_mu
 from ..signals.spectral_sensing import SpectralSample, sinusoids, spectral_problem
 from ..solvers import gcgls
 from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
+from ..model.effective_rank import effective_rank
 from ..solvers.driver import Result, Stop
 from ..systems.realization import NotPositiveReal, realize
-from ..systems.state_space import StateSpace
+from ..systems.state_space import StateSpaceModel
 from . import figures
 from .cases import COLUMNS, NOISE, ROWS, Case, all_cases, well_posed
 from .comparison import LAM, METHODS, Curve, compare, comparison_rows, tune
@@ -94,11 +95,8 @@ def order_row(case: Case, curve: Curve) -> Row:
 
 
 def found_order(result: Result) -> int:
-    """Number of singular values of X above a hundredth of mu.
-
-    That is far above what unfinished optimisation leaves, and far below what mu lets through.
-    """
-    return int(np.count_nonzero(result.X.singular_values() > 0.01 * result.problem.mu))
+    """Number of singular values of X that are not negligible beside mu."""
+    return effective_rank(result.X, result.problem.mu)
 
 
 @dataclass
@@ -142,7 +140,7 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
     return row, Recovered(seed, case.system.poles, found)
 
 
-def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpace | None, bool]:
+def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel | None, bool]:
     """A system with these covariances, and whether it needed a noise floor.
 
     Where the model of the order found is not stable, that of the largest lower order that is;

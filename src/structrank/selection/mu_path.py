@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._checks import positive
-from ..model.lowrank import LowRank
+from .._checks import instance_of, positive
 from ..model.objective import mu_max
 from ..model.problem import Problem
-from ..solvers import gcgls, solve
-from ..solvers.driver import Result, Status, Stop
+from ..solvers.conditional_gradient import gcgls_states
+from ..solvers.driver import ConvergenceWarning, Result, Stop, iterate
+from ..solvers.exact import solve_states
 
-STEPS, SPAN = 12, 1e-2  # of a path by default: how many mu, and the last over the first
+
+@dataclass(frozen=True)
+class PathGrid:
+    """The values of mu that `path` takes by default; set by hand."""
+
+    steps: int = 12  # number of values
+    span: float = 1e-2  # the last over the first
 
 
 def path(
@@ -25,6 +32,7 @@ def path(
     lam: float | None = None,
     gap: float = 1e-3,
     max_iter: int = 200,
+    grid: PathGrid = PathGrid(),
     progress: bool = False,
 ) -> list[Result]:
     """Solve for many mu, from the largest down, each started from the solution before.
@@ -32,7 +40,7 @@ def path(
     Parameters
     ----------
     problem : Problem
-        Its own mu does not matter.
+        Its own mu is not used.
     mus : sequence of float, optional
         Default: twelve from `mu_max` down to a hundredth of it, equally spaced in the logarithm.
     lam : float, optional
@@ -41,13 +49,15 @@ def path(
         Certified gap to reach for each mu.
     max_iter : int
         Largest number of iterations for each mu.
+    grid : PathGrid
+        Number and span of the default values of mu.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     list of Result
-        The largest mu first. Ctrl-C returns those that are done.
+        The largest mu first. Ctrl-C returns the solutions that are complete.
 
     Examples
     --------
@@ -58,54 +68,60 @@ def path(
     >>> [result.rank for result in path(problem, [30.0, 3.0, 0.3], lam=1.0)]
     [0, 1, 2]
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem is {type(problem).__name__}, but a Problem is expected")
+    instance_of(problem, Problem, "problem")
     if mus is None:
-        mus = list(mu_max(problem, lam) * np.geomspace(1, SPAN, STEPS))
+        mus = list(mu_max(problem, lam) * np.geomspace(1, grid.span, grid.steps))
     falling = sorted((positive(mu, "mu") for mu in mus), reverse=True)
     if not falling:
-        raise ValueError("mus is empty, but one or more numbers are expected")
+        raise ValueError("mus is empty, but at least one number is expected")
     results: list[Result] = []
     try:
         for mu in tqdm(falling, desc="path", disable=not progress):
-            start = results[-1].X if results else None
-            result = solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter)
-            if result.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            results.append(result)
+            start = results[-1] if results else None
+            results.append(solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter))
     except KeyboardInterrupt:
         if not results:
             raise
+    limited = [result for result in results if not result.status.converged]
+    if limited:
+        warnings.warn(
+            f"path did not converge for {len(limited)} of {len(results)} values of mu: the first "
+            f"of these solutions {limited[0].outcome}. Raise max_iter or gap.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return results
 
 
 def solve_at(
     problem: Problem,
     mu: float,
-    start: LowRank | None,
+    start: Result | None,
     *,
     lam: float | None,
-    gap: float,
-    max_iter: int,
+    gap: float = 1e-3,
+    max_iter: int = 50,
 ) -> Result:
-    """One solution of a path.
+    """Solve for one mu inside another method: no warning, and Ctrl-C passes through.
 
     Parameters
     ----------
     problem : Problem
-        Its own mu does not matter.
+        Its own mu is not used.
     mu : float
-    start : LowRank or None
-        Where to start, such as the solution for another mu.
+    start : Result or None
+        Where to start, for example the solution for another mu.
     lam : float or None
         Price of a departure from the structure in (reform2); None for (relax).
     gap : float
-        Certified gap at which to stop.
+        Certified gap at which to stop. The default is enough to choose a rank by.
     max_iter : int
+        Largest number of iterations.
 
     Returns
     -------
     Result
+        Its status says whether it converged.
 
     Examples
     --------
@@ -113,12 +129,13 @@ def solve_at(
     >>> from structrank import Hankel, Problem
     >>> from structrank.selection.mu_path import solve_at
     >>> problem = Problem(Hankel(40, window=20), np.cos(0.6 * np.arange(40)), mu=1.0)
-    >>> result = solve_at(problem, 0.5, None, lam=1.0, gap=1e-3, max_iter=20)
+    >>> result = solve_at(problem, 0.5, None, lam=1.0)
     >>> result.problem.mu, result.gap < 1e-3
     (0.5, True)
     """
     problem = replace(problem, mu=mu)
-    if lam is None:
-        return solve(problem, gap, start=start, max_iter=max_iter)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=gap)
-    return gcgls(problem, lam, start=start, stop=stop)
+    X = None if start is None else start.X
+    if lam is None:
+        return iterate(solve_states(problem, gap, start=X), problem, stop=stop)
+    return iterate(gcgls_states(problem, lam, start=X, stop=stop), problem, stop=stop)

@@ -1,38 +1,48 @@
-"""Which rank a solution has, and how much noise its refit leaves."""
+"""Which rank a solution has: the choice among its refits."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._array import inner, to_numpy
-from ..modal.modes import NoModes, has_modes
-from ..modal.refitting import Refit, refit
-from ..model.measure import Weighted
-from ..model.scale import deviation_by_median
-from ..solvers.driver import ConvergenceWarning, Result
-
-LEAST_LEVEL = 0.05  # of the noise by the median, as a share of that by the root mean square
-NOTHING = 1e-2  # singular values below this share of mu are rounding
-BELOW, ABOVE = 2, 2  # ranks looked at around the number of singular values above mu
-FEW = 20  # modes; more than this, and than a quarter of the samples, explain nothing
+from .._checks import instance_of
+from ..modal.modes import NoModes
+from ..modal.refit_result import Refit
+from ..modal.refitting import fit_at_rank
+from ..model.effective_rank import SingularValueLimits, effective_rank
+from ..solvers.driver import Result
 
 
-def choose_rank(result: Result, sigma: float | None = None) -> Refit:
-    """The refit with the least information criterion, of ranks near that of a solution.
+@dataclass(frozen=True)
+class RankSearch:
+    """Which ranks `choose_rank` tries; set by hand, checked with benchmarks.selection."""
 
-    Singular values above mu count as found, those below a hundredth of it as rounding. Lower ranks
-    are looked at as long as they are better. Ranks that leave a value of the signal less certain
-    than its scale, as where a mode grows into a gap, are not taken, nor more modes than
-    20 and than a quarter of the samples.
+    below: int = 2  # ranks below the number of certain singular values that are always tried
+    above: int = 2  # ranks above that number
+    few_modes: int = 20  # so many modes are always possible
+    samples_per_mode: int = 4  # beyond these, more modes than one per so many samples fit anything
+
+
+def choose_rank(
+    result: Result, sigma: float | None = None, *, search: RankSearch = RankSearch()
+) -> Refit:
+    """The refit with the smallest information criterion, among ranks near that of a solution.
+
+    Singular values above mu count as found, those below a hundredth of mu as rounding errors.
+    Lower ranks are tried as long as they are better. Three kinds of ranks are not chosen: ranks
+    that leave a value of the signal less certain than the scale of the signal, for example because
+    a mode grows into a gap; ranks with as many parameters as samples; and more modes than both 20
+    and a quarter of the samples.
 
     Parameters
     ----------
     result : Result
     sigma : float, optional
         Standard deviation of the noise, if known.
+    search : RankSearch
+        Which ranks to try.
 
     Returns
     -------
@@ -47,19 +57,19 @@ def choose_rank(result: Result, sigma: float | None = None) -> Refit:
     >>> result.rank > 1, choose_rank(result).rank
     (True, 1)
     """
-    if not isinstance(result, Result):
-        raise TypeError(f"result is {type(result).__name__}, but a Result is expected")
-    values = result.X.singular_values() / result.problem.mu
-    found, most = int(np.sum(values > 1)), int(np.sum(values > NOTHING))
-    if has_modes(result.problem.structure):
-        most = min(most, max(FEW, result.problem.sample_count // 4))
+    instance_of(result, Result, "result")
+    problem, X = result.problem, result.X
+    found = effective_rank(X, problem.mu, SingularValueLimits().certain)
+    most = effective_rank(X, problem.mu)
+    if problem.structure.has_modes:
+        most = min(most, max(search.few_modes, problem.sample_count // search.samples_per_mode))
         found = min(found, most)
     scale = unshrunk_scale(result)
     best: Refit | None = None
-    for rank in range(min(found + ABOVE, most), -1, -1):
-        if rank < found - BELOW and best is not None and best.rank > rank + 1:
+    for rank in range(min(found + search.above, most), -1, -1):
+        if rank < found - search.below and best is not None and best.rank > rank + 1:
             break
-        fit = refitted(result, rank, sigma, scale)
+        fit = refit_if_possible(result, rank, sigma, scale)
         if fit is not None and (best is None or fit.information <= best.information):
             best = fit
     assert best is not None  # rank 0 is always possible
@@ -75,34 +85,19 @@ def unshrunk_scale(result: Result) -> float:
     return float(np.max(np.abs(to_numpy(result.y)))) * inner(image, result.problem.data) / square
 
 
-def refitted(result: Result, rank: int, sigma: float | None, scale: float) -> Refit | None:
-    """A refit of a rank that may be too high for the data; then None.
+def refit_if_possible(result: Result, rank: int, sigma: float | None, scale: float) -> Refit | None:
+    """The refit of a rank, or None if the rank is too high for the data.
 
-    It is too high if there are no more samples than parameters, or if values of
-    the signal are known less well than to the scale of the signal, as where a mode grows into a
-    gap.
+    It is too high if there are not more samples than parameters, if the fit does not converge, or
+    if values of the signal are less certain than the scale of the signal, for example because a
+    mode grows into a gap.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", ConvergenceWarning)
-        try:
-            fit = refit(replace(result, rank=rank), rank=rank or None, sigma=sigma)
-        except (NoModes, ConvergenceWarning):
-            return None
-    if rank and (fit.parameters >= fit.samples or np.max(to_numpy(fit.stderr)) > scale):
+    try:
+        fit = fit_at_rank(result, rank, sigma=sigma)
+    except NoModes:
+        return None
+    if not fit.converged:
+        return None
+    if rank and (fit.parameters >= fit.sample_count or np.max(to_numpy(fit.stderr)) > scale):
         return None
     return fit
-
-
-def noise_level(fit: Refit) -> float:
-    """Standard deviation of the noise that a fit leaves, by root mean square or by median.
-
-    The smaller one: the median hardly sees what was not fitted if that is short, such as the first
-    samples of a decay.
-    """
-    residual = to_numpy(fit.problem.data - fit.problem.measure.forward(fit.y)).reshape(-1)
-    if isinstance(fit.problem.measure, Weighted):
-        residual = residual[to_numpy(fit.problem.measure.weights).reshape(-1) > 0]
-    freedom = max(fit.samples - fit.parameters, 1) / fit.samples
-    level = deviation_by_median(residual) / np.sqrt(freedom)
-    sigma = fit.sigma or 0.0
-    return min(max(level, LEAST_LEVEL * sigma), sigma)

@@ -12,17 +12,19 @@ from tqdm.auto import tqdm
 from .._array import Array, like, to_numpy
 from .._checks import positive, positive_int
 from ..modal.modes import NoModes
-from ..modal.refitting import Refit, refit
+from ..modal.refit_result import Refit
+from ..modal.refitting import refit
 from ..model.objective import mu_max, natural_lam
 from ..model.problem import Problem
-from ..selection.holdout import clearly_better, left_out
-from ..selection.mu import Selection, choose_rank, noise_mu, select_mu
+from ..selection.holdout import clearly_better, held_out_parts
+from ..selection.mu import Selection, select_mu
 from ..selection.mu_path import solve_at
-from ..solvers.driver import ConvergenceWarning, Result, uninterrupted
+from ..selection.noise import noise_mu
+from ..selection.ranks import choose_rank
+from ..solvers.driver import ConvergenceWarning, Result
 from .windows import LocalFits, best_local_fits
 
 GAP, ROUGH = 1e-3, 3e-2  # certified gaps: of a few modes, and of solutions of high rank
-MAX_ITER = 50
 FACTOR = 0.5  # from one mu to the next
 LEAST_MU = 1e-9  # over mu_max
 LOWEST = 0.1  # the same, for large signals
@@ -179,7 +181,7 @@ class Estimates:
         """Parts of the samples, and the problems without them."""
         several = int(np.prod(self.problem.b.shape)) <= SHORT
         rng = np.random.default_rng(self.rng)
-        parts = left_out(self.problem, rng, PARTS if several else 1)
+        parts = held_out_parts(self.problem, rng, PARTS if several else 1)
         return parts, [self.problem.without(part) for part in parts]
 
     def _residual(self, parts: list[np.ndarray], found: Sequence[Result | Refit]) -> np.ndarray:
@@ -211,7 +213,7 @@ class Estimates:
         return residual
 
     def _solve(self, problem: Problem, mu: float, start: Result | None, gap: float = GAP) -> Result:
-        return _solution(problem, mu, start, self.lam, gap)
+        return solve_at(problem, mu, start, lam=self.lam, gap=gap)
 
     def _refit(self, result: Result, rank: int) -> Refit:
         return refit(result, rank, sigma=self.sigma, undamped=self.undamped)
@@ -252,13 +254,5 @@ def of_rank(result: Result, rank: int) -> Result:
             raise NoModes(
                 f"rank is {rank}, but rank {result.rank} meets the samples already: take that"
             )
-        result = _solution(result.problem, FACTOR * result.problem.mu, result, lam, GAP)
+        result = solve_at(result.problem, FACTOR * result.problem.mu, result, lam=lam, gap=GAP)
     return result
-
-
-def _solution(problem: Problem, mu: float, start: Result | None, lam: float, gap: float) -> Result:
-    X = None if start is None else start.X
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # only the last one matters
-        result = solve_at(problem, mu, X, lam=lam, gap=gap, max_iter=MAX_ITER)
-    return uninterrupted(result)

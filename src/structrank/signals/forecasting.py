@@ -11,8 +11,10 @@ from scipy.stats import norm
 from .._array import to_numpy
 from .._checks import positive_int
 from ..io.containers import unwrap
+from ..modal.modal_refit import refit_modes
 from ..modal.modes import Modes, NoModes
-from ..modal.refitting import Refit, refit, refit_modes
+from ..modal.refit_result import Refit
+from ..modal.refitting import refit
 from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..selection.mu import Selection, select_mu

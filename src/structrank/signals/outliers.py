@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._array import to_numpy
+from ..model.effective_rank import SingularValueLimits, effective_rank
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
-from ..selection.mu import noise_mu
+from ..selection import noise_mu
 from ..solvers import RobustResult, solve_robust
 from ..solvers.driver import ConvergenceWarning, uninterrupted
 
@@ -125,7 +126,7 @@ class _Level:
         self.good = self.parts * int(np.count_nonzero(~self.far))
         structure: Any = result.problem.structure
         channels = int(np.prod(structure.signal_shape)) // int(np.prod(structure.lengths))
-        self.rank = int(np.sum(result.X.singular_values() > result.problem.mu))
+        self.rank = effective_rank(result.X, result.problem.mu, SingularValueLimits().certain)
         self.parameters = self.parts * self.rank * (len(structure.lengths) + channels)
 
     @property

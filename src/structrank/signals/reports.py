@@ -85,7 +85,7 @@ def forecast_report(ahead: Forecast) -> Report:
         ("steps", str(steps)),
         ("rank", f"{ahead.rank}, the number of modes"),
         ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation{units})"),
-        ("fitted", f"{ahead.refit.parameters} parameters to {ahead.refit.samples} numbers"),
+        ("fitted", f"{ahead.refit.parameters} parameters to {ahead.refit.sample_count} numbers"),
         ("intervals", f"{ahead.level:.0%}"),
     ]
     model = "a sum of a few (damped) sinusoids, exponentials and slow trends"

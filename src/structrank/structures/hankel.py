@@ -1,11 +1,10 @@
-"""Hankel matrices: one class for one or several dimensions and for blocks."""
+"""Hankel matrices: one class for 1-D, N-fold and block."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -28,15 +27,14 @@ class Hankel(Structure):
     """N-fold block-Hankel matrix: `Q(y)[(i, a), (l, c)] = y[i + l, a, c]`.
 
     `i` and `l` run over N-dimensional windows, `a` and `c` over the rows and columns of
-    a block. Products use FFTs of about the length of the signal.
+    a block. Products are FFTs of the signal's own length.
 
     Parameters
     ----------
     signal_shape : int or tuple of int
         Length of the signal along each shifted axis.
     window : int or tuple of int
-        Number of rows of the matrix along each axis. The number of columns is
-        `signal_shape - window + 1`.
+        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
     block : tuple of two ints, optional
         Shape (m, n) of a sample, if samples are matrices. The signal then has shape
         `signal_shape + block`.
@@ -64,14 +62,14 @@ class Hankel(Structure):
         self.window = positive_ints(window, "window")
         if len(self.window) != len(self.lengths):
             raise ValueError(
-                f"window has {len(self.window)} entries and signal_shape has "
-                f"{len(self.lengths)}, but one entry per axis is expected in both"
+                f"window has {len(self.window)} entries and signal_shape {len(self.lengths)}; "
+                "they need one for each axis"
             )
         for w, length in zip(self.window, self.lengths, strict=True):
             if w > length:
                 raise ValueError(
-                    f"window is {self.window}, but the signal has lengths {self.lengths}: "
-                    "a window can be at most as long as the signal along each axis"
+                    f"window {self.window} is larger than the signal {self.lengths}: "
+                    "each window must be at most as long as the signal along its axis"
                 )
         self.block = None if block is None else positive_ints(block, "block")
         if self.block is not None and len(self.block) != 2:
@@ -85,7 +83,7 @@ class Hankel(Structure):
         block = f", block={self.block}" if self.block else ""
         return f"{type(self).__name__}({self.lengths}, window={self.window}{block})"
 
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple:
         return (self.lengths, self.window, self.block)
 
     def block_column(self) -> Hankel:
@@ -95,24 +93,31 @@ class Hankel(Structure):
 
     @property
     def symmetric(self) -> bool:
-        """Whether there are as many rows as columns along every axis, and no blocks."""
+        """Whether rows and columns are as many along every axis, and samples are numbers."""
         return self.block is None and self.window == self.columns and self.offset is None
+
+    @property
+    def has_modes(self) -> bool:
+        """True without blocks, and for blocks of one row or one column: its channels."""
+        return min(self.block or (1, 1)) == 1
+
+    @property
+    def column_starts(self) -> tuple[np.ndarray, ...]:
+        """For each axis, the place in the signal of every column's first row."""
+        return tuple(np.arange(size) for size in self.columns)
 
     def index(self) -> np.ndarray:
         m, n = self.block or (1, 1)
         sites = np.arange(prod(self.lengths)).reshape(self.lengths)
+        starts = np.meshgrid(*self.column_starts, indexing="ij")
         site = sites[
             tuple(
                 i.reshape(-1)[:, None] + l.reshape(-1)[None, :]
-                for i, l in zip(np.indices(self.window), self._column_indices(), strict=True)
+                for i, l in zip(np.indices(self.window), starts, strict=True)
             )
         ]
         inside = np.arange(m * n).reshape(m, n)
-        index: np.ndarray = site[:, None, :, None] * (m * n) + inside[:, None, :]
-        return index.reshape(self.shape)
-
-    def _column_indices(self) -> np.ndarray:
-        return np.indices(self.columns)
+        return (site[:, None, :, None] * (m * n) + inside[:, None, :]).reshape(self.shape)
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
@@ -129,7 +134,7 @@ class Hankel(Structure):
         everything = slice(None), slice(None)
         boxes = []
         for axis in range(len(self.lengths)):
-            # Outer axes: all blocks. Inner axes: one copy of each entry of a block.
+            # Outer axes: all blocks. Inner axes: the entries that determine a block.
             inner = product(*[self._spanning] * (len(self.lengths) - axis - 1))
             for choice in inner:
                 along = [everything] * axis, list(choice)
@@ -146,7 +151,7 @@ class Hankel(Structure):
         m, n = self.block or (1, 1)
         return Differences((*self.window, m), (*self.columns, n), tuple(boxes))
 
-    # Rows and columns of neighbouring copies along an axis, and of one copy of each entry.
+    # Rows and columns of neighbouring copies along an axis, and of one copy of each value.
     _neighbours = ((slice(1, None), slice(0, -1)), (slice(0, -1), slice(1, None)))
     _spanning = ((slice(None), slice(0, 1)), (slice(-1, None), slice(1, None)))
 
@@ -203,18 +208,18 @@ class Hankel(Structure):
         return y[(*(slice(0, length) for length in self.lengths), ...)]
 
     def _fold(self, F: Array, grid: tuple[int, ...], side: int) -> Array:
-        """Reshape (rows, r) to (r, grid..., block size)."""
+        """(rows, r) as (r, grid..., block size)."""
         width = () if self.block is None else (self.block[side],)
         return array_namespace(F).reshape(F.T, (F.shape[1], *grid, *width))
 
     def _unfold(self, folded: Array, grid: tuple[int, ...] | None = None) -> Array:
-        """Cut (r, grid..., block size) to the grid, and reshape it to (rows, r)."""
+        """(r, grid..., block size) as (rows, r), after a cut to the grid."""
         cut = () if grid is None else tuple(slice(0, size) for size in grid)
         inside = folded[(slice(None), *cut, ...)]
         return array_namespace(folded).reshape(inside, (folded.shape[0], prod(inside.shape[1:]))).T
 
     def _block_product(self, signal: Array, factor: Array) -> Array:
-        """Multiply, at every frequency, the (a, c) block of the signal by the (c, r) factor."""
+        """At every frequency: (a, c) block of the signal times (c, r) block of the factor."""
         xp = array_namespace(signal)
         frequencies = signal.shape[:-2]
         blocks = xp.reshape(signal, (-1, *signal.shape[-2:]))
@@ -225,7 +230,7 @@ class Hankel(Structure):
         )
 
     def _block_outer(self, left: Array, right: Array) -> Array:
-        """Multiply, at every frequency, the (a, r) left factor by the (r, c) right factor."""
+        """At every frequency: (a, r) block of the left times (r, c) block of the right factor."""
         xp = array_namespace(left)
         frequencies, flat = left.shape[1:-1], (left.shape[0], prod(left.shape[1:-1]))
         L = xp.permute_dims(xp.reshape(left, (*flat, left.shape[-1])), (1, 2, 0))

@@ -1,4 +1,4 @@
-"""Toeplitz matrices: Hankel matrices with the columns in reverse order."""
+"""Toeplitz matrices: Hankel with the columns in reverse order."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ class Toeplitz(Hankel):
     signal_shape : int or tuple of int
         Length of the signal along each shifted axis.
     window : int or tuple of int
-        Number of rows of the matrix along each axis. The number of columns is
-        `signal_shape - window + 1`.
+        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
     block : tuple of two ints, optional
         Shape (m, n) of a sample, if samples are matrices.
 
@@ -37,12 +36,12 @@ class Toeplitz(Hankel):
 
     @property
     def symmetric(self) -> bool:
-        """Always false: the transpose reverses the signal."""
+        """Never: a transpose reverses the signal."""
         return False
 
-    def _column_indices(self) -> np.ndarray:
-        reach = np.reshape(self.columns, (-1, *(1,) * len(self.columns))) - 1
-        return reach - np.indices(self.columns)
+    @property
+    def column_starts(self) -> tuple[np.ndarray, ...]:
+        return tuple(places[::-1] for places in super().column_starts)
 
     def transform_right(self, V: Array) -> Array:
         return super().transform_right(self._reversed(V))

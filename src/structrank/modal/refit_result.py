@@ -1,0 +1,151 @@
+"""What a refit returns, and the numbers that every way to refit computes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from ..model.lowrank import LowRank
+from ..model.problem import Problem
+from ..structures import Structure
+from ..views.summary import Summary
+from .modes import Modes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refit(Summary):
+    """A signal of given rank, fitted without shrinkage; the result of `refit`.
+
+    Attributes
+    ----------
+    y : array
+        The signal.
+    X : LowRank
+        Its matrix, of the given rank.
+    rank : int
+    residual_squared : float
+        `||weights (y - b)||^2` over the seen samples.
+    sigma : float or None
+        Standard deviation of the noise: the given one, or an estimate from the squared residual
+        and the number of samples minus that of parameters. None if there are not more samples than
+        parameters. With weights, it is that of a sample of weight one. The real and the imaginary
+        part of complex noise have `sigma / sqrt(2)` each.
+    parameters : int
+        Number of real parameters that were fitted.
+    sample_count : int
+        Number of real numbers they were fitted to; a complex sample counts as two.
+    relative_violation : float
+        Remaining departure from the structure, `||X - Q(y)||_F / ||Q(y)||_F`.
+    modes : Modes or None
+        If low rank means few modes; with standard errors if sigma is known or estimated.
+    problem : Problem
+        The problem with the weights of the fit.
+    unit_errors : callable
+        Returns the standard errors of the signal for `sigma = 1`.
+    converged : bool
+        False if the fit reached its iteration limit first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls, refit
+    >>> b = np.cos(0.3 * np.arange(60)) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    >>> fit = refit(gcgls(Problem(Hankel(60, window=30), b, mu=5.0, measure="lifted"), lam=1.0), 2)
+    >>> fit.rank, fit.parameters, fit.sample_count, round(fit.sigma, 2)
+    (2, 4, 60, 0.09)
+    >>> print(f"{fit.y[0]:.2f} +- {fit.stderr[0]:.2f}")
+    1.06 +- 0.03
+    """
+
+    y: Array
+    X: LowRank
+    rank: int
+    residual_squared: float
+    sigma: float | None
+    parameters: int
+    sample_count: int
+    relative_violation: float
+    modes: Modes | None
+    problem: Problem
+    unit_errors: Callable[[], NDArray]
+    converged: bool = True
+
+    @cached_property
+    def stderr(self) -> Array:
+        """Standard error of every value of the signal, to first order in the noise.
+
+        If the signal is complex, it is the root of the sum of the variances of both parts. It is
+        inf if the samples do not determine the value.
+        """
+        if self.sigma is None:
+            raise ValueError(
+                f"{self.parameters} parameters were fitted to {self.sample_count} numbers, so the "
+                "noise cannot be estimated: pass sigma to refit, or a smaller rank"
+            )
+        errors = self.unit_errors()
+        known = np.isfinite(errors)
+        errors = np.where(known, self.sigma * np.where(known, errors, 0.0), np.inf)
+        return like(errors, self.y, real=True)
+
+    @property
+    def information(self) -> float:
+        """Information criterion: the smaller, the better the choice of rank.
+
+        It is the Bayesian criterion with two changes. Each rank counts as one more parameter,
+        because its place was searched for. The price of a parameter grows if samples are few.
+        """
+        n, left = self.sample_count, self.sample_count - self.parameters - 1
+        if left < 1:
+            return np.inf
+        rounding = 1e-10  # residuals below this share of the data are rounding errors
+        least = rounding**2 * inner(self.problem.data, self.problem.data)
+        square = max(self.residual_squared, least, np.finfo(float).tiny)
+        price = np.log(n) * n / left
+        return float(n * np.log(square / n) + (self.parameters + self.rank) * price)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("problem", repr(self.problem)),
+            ("rank", f"{self.rank}: {self.parameters} parameters for {self.sample_count} numbers"),
+            ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
+            ("violation", f"{self.relative_violation:.2g} of the structure"),
+        ]
+
+
+def residual_squared(problem: Problem, y: Array) -> float:
+    """`||A(y) - b||^2`."""
+    residual = problem.residual(y)
+    return inner(residual, residual)
+
+
+def number_count(problem: Problem) -> int:
+    """How many real numbers are measured; a complex sample counts as two."""
+    return problem.sample_count * (2 if is_complex(problem.b) else 1)
+
+
+def noise_deviation(
+    problem: Problem, square: float, freedom: int, sigma: float | None
+) -> float | None:
+    """The given sigma, or its estimate from a squared residual and its degrees of freedom."""
+    if sigma is not None:
+        return sigma
+    parts = 2 if is_complex(problem.b) else 1
+    return float(np.sqrt(parts * square / freedom)) if freedom > 0 else None
+
+
+def relative_violation(structure: Structure, X: LowRank, y: Array) -> float:
+    """`||X - Q(y)||_F / ||Q(y)||_F`, to about 1e-8."""
+    U, V, y = (np.float64(1) * to_numpy(x) for x in (X.U, X.V, y))
+    X = LowRank(U, V)
+    if structure.offset is not None:
+        matrix = structure.to_dense(y)
+        apart = matrix - X.to_dense()
+        square, distance = inner(matrix, matrix), inner(apart, apart)
+    else:
+        square = inner(y, structure.multiplicity * y)
+        distance = X.norm_squared() - 2 * inner(y, structure.adjoint(U, V)) + square
+    return float(np.sqrt(max(distance, 0.0) / square)) if square > 0 else 0.0
