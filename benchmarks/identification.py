@@ -2,16 +2,18 @@
 
     python -m benchmarks.identification [folder]
 
-The CD player arm (2 inputs, 2 outputs, 2048 samples) and the hair dryer (1 and 1, 1000 samples)
-of the DaISy collection. The first half is for identification, with 0, 20 and 50% of the samples of
-inputs and outputs missing at random; the figures are fits of simulated outputs on the second
-half, in percent, the median of several draws of gaps, and their spread from worst to best.
+The records are the CD player arm (2 inputs, 2 outputs, 2048 samples) and the hair dryer (1 input,
+1 output, 1000 samples) of the DaISy collection. Models are identified from the first half, with 0,
+20 and 50% of the samples of inputs and outputs missing at random. The figures are fits of simulated
+outputs on the second half, in percent: the median over several draws of gaps, and the worst and
+best.
 
-N4SID is that of the package nfoursid (`pip install nfoursid`), with 15 block rows. It takes no
-missing data, so gaps are interpolated linearly first. Its order, from 1 to 10, is once chosen by
-the error on the last third of the first half, and once in hindsight, by the second half itself.
+N4SID is that of the package nfoursid (`pip install nfoursid`), with 15 block rows. It does not
+accept missing data, so gaps are interpolated linearly first. Its order, from 1 to 10, is chosen in
+two ways: by the error on the last third of the first half, and in hindsight, by the second half
+itself.
 
-The folder, by default ../shared/data/daisy, holds cdplayer.mat and hairdryer.mat.
+The folder, by default ../shared/data/daisy, contains cdplayer.mat and hairdryer.mat.
 """
 
 from __future__ import annotations
@@ -24,8 +26,7 @@ from pathlib import Path
 import numpy as np
 from scipy.io import loadmat
 
-from structrank.systems.identification import identify
-from structrank.systems.input_output import InputOutputModel
+from structrank import StateSpace, identify
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy"
 RECORDS = {"cdplayer": 2, "hairdryer": 1}  # inputs, the first columns
@@ -42,8 +43,8 @@ def interpolated(z: np.ndarray) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def n4sid(z: np.ndarray, inputs: int) -> list[InputOutputModel]:
-    """The models of all orders."""
+def n4sid(z: np.ndarray, inputs: int) -> list[StateSpace]:
+    """Models of all orders."""
     import pandas as pd
     from nfoursid.nfoursid import NFourSID
 
@@ -56,21 +57,21 @@ def n4sid(z: np.ndarray, inputs: int) -> list[InputOutputModel]:
     method.subspace_identification()
     systems = [method.system_identification(rank=order)[0] for order in ORDERS]
     return [
-        InputOutputModel(s.a, s.b, s.c, s.d, None, centre[:inputs], centre[inputs:])
+        StateSpace(s.a, s.b, s.c, s.d, input_offset=centre[:inputs], output_offset=centre[inputs:])
         for s in systems
     ]
 
 
-def score(model: InputOutputModel, z: np.ndarray) -> np.ndarray:
-    """Fits of the outputs; one that leaves the range of numbers counts as no better than zero."""
+def score(model: StateSpace, z: np.ndarray) -> np.ndarray:
+    """Fits of the outputs; zero if the simulation overflows."""
     try:
-        return model.fit(z[:, : model.inputs], z[:, model.inputs :])
+        return model.fit(z[:, : model.input_count], z[:, model.input_count :])
     except ValueError:
-        return np.zeros(model.outputs)
+        return np.zeros(model.output_count)
 
 
 def fits(first: np.ndarray, second: np.ndarray, inputs: int) -> dict[str, np.ndarray]:
-    """Fits on the second half, of models from the first."""
+    """Fits on the second half, for models of the first half."""
     began = time.perf_counter()
     ours = identify(first[:, :inputs], first[:, inputs:])
     seconds = time.perf_counter() - began
@@ -91,12 +92,12 @@ def fits(first: np.ndarray, second: np.ndarray, inputs: int) -> dict[str, np.nda
 
 def main(folder: Path) -> None:
     if find_spec("nfoursid") is None:
-        sys.exit("the rival is the package nfoursid, which is absent: pip install nfoursid")
+        sys.exit("the package nfoursid is missing: pip install nfoursid")
     print(f"{'record':<10} {'missing':>7} {'method':<17} fit of each output: median [worst, best]")
     for name, inputs in RECORDS.items():
         path = folder / f"{name}.mat"
         if not path.exists():
-            print(f"{path} is absent: pass the folder that holds it. It is part of DaISy.")
+            print(f"{path} is missing: pass the folder that contains it. It is part of DaISy.")
             continue
         record = loadmat(path)[name]
         first, second = np.split(record, 2)

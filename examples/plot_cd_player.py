@@ -26,7 +26,7 @@ import pandas as pd
 from nfoursid.nfoursid import NFourSID
 from scipy.io import loadmat
 
-from structrank import InputOutputModel, identify
+from structrank import StateSpace, identify
 
 record = loadmat(Path(os.environ["STRUCTRANK_DATA"]) / "daisy" / "cdplayer.mat")["cdplayer"]
 first, second = np.split(record, 2)  # one half for identification, one for the comparison
@@ -81,7 +81,7 @@ def n4sid(samples):
     method.subspace_identification()
     found = [method.system_identification(rank=order)[0] for order in range(1, 11)]
     return [
-        InputOutputModel(s.a, s.b, s.c, s.d, input_offset=centre[:2], output_offset=centre[2:])
+        StateSpace(s.a, s.b, s.c, s.d, input_offset=centre[:2], output_offset=centre[2:])
         for s in found
     ]
 

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from structrank import ConvergenceWarning, random_system, recover
 from structrank.cli import main
 from structrank.io import read
-from structrank.systems.outputs import LAGS
+from structrank.systems.outputs import OutputRealization
 
 N = 60
 T = np.arange(N)
@@ -46,7 +46,7 @@ def folder(tmp_path_factory):
     text_file(folder / "two.csv", "day,wind,rain", DAYS, SERIES, 3 - SERIES)
     np.save(folder / "series.npy", SERIES)
     system = random_system(2, order=2, normalization="spectral", spectral_radius=0.9)
-    text_file(folder / "outputs.csv", "a,b", *system.simulate(3000).T)
+    text_file(folder / "outputs.csv", "a,b", *system.simulate(steps=3000).T)
     u = RNG.standard_normal(120)
     y = np.zeros(120)
     for t in range(1, 120):
@@ -302,8 +302,8 @@ class TestFiles:
         done = call(folder, arguments, monkeypatch)
         assert done.exit_code == 0
         assert done.stdout.startswith("order     3\n")
-        assert arrays(out)["D"].shape == (3, 3)
-        assert arrays(out)["G"].shape == (2, 2)
+        assert arrays(out)["A"].shape == (3, 3)
+        assert arrays(out)["innovation_covariance"].shape == (2, 2)
         assert plot.exists()
 
     def test_times_of_outputs_and_lags(self, folder, tmp_path, monkeypatch):
@@ -312,10 +312,10 @@ class TestFiles:
         done = call(tmp_path, ["realize", "s.csv"], monkeypatch)
         assert done.stdout.startswith("order     2\n")
         assert done.stdout.endswith('\nindex     column "t"\n')
-        same = call(tmp_path, ["realize", "s.csv", "--lags", LAGS], monkeypatch)
+        same = call(tmp_path, ["realize", "s.csv", "--lags", OutputRealization().lags], monkeypatch)
         assert same.stdout == done.stdout
         help_text = call(tmp_path, ["realize", "--help"], monkeypatch).stdout
-        assert f"are used. Default: {LAGS}." in " ".join(help_text.split())
+        assert f"are used. Default: {OutputRealization().lags}." in " ".join(help_text.split())
         fewer = call(tmp_path, ["realize", "s.csv", "--lags", "5"], monkeypatch)
         assert fewer.stdout != done.stdout
 
@@ -430,7 +430,9 @@ class TestBadFiles:
 
     def test_noise_has_no_system(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "wind", np.random.default_rng(1).standard_normal(500))
-        assert_fails(call(tmp_path, ["realize", "s.csv"], monkeypatch), "nothing stands out")
+        assert_fails(
+            call(tmp_path, ["realize", "s.csv"], monkeypatch), "distinguished from sampling noise"
+        )
         done = call(tmp_path, ["realize", "s.csv", "--order", "1"], monkeypatch)
         assert done.stdout.startswith("order     1\n")  # what is asked for is found anyway
 

@@ -1,9 +1,12 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.polynomial.polynomial import polyfromroots
 from scipy.optimize import least_squares
 
-from structrank.systems.common_divisors import approximate_gcd
+from structrank import ConvergenceWarning, Stop, approximate_gcd
+from structrank.solvers.driver import iterate
 
 
 def drawn(rng, size, complex_=False):
@@ -180,6 +183,25 @@ def test_missing_coefficients_are_found():
     assert np.allclose(found.polynomials[1], q, atol=1e-7)
 
 
+def test_a_limit_in_filling_gives_one_warning(monkeypatch):
+    (p, q), _ = planted(np.random.default_rng(5), 3, (7, 6))
+    p[2] = np.nan
+    one = partial(iterate, stop=Stop(max_iter=1))
+    monkeypatch.setattr("structrank.systems.divisor_fit.iterate", one)
+    with pytest.warns(ConvergenceWarning, match="^approximate_gcd did not converge") as caught:
+        approximate_gcd(p, q, degree=3)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_interruption_passes_through(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("structrank.systems.divisor_fit.iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        approximate_gcd([2.0, np.nan, 1.0], [3.0, -4.0, 1.0], degree=1)
+
+
 def test_leading_zeros_and_integers():
     found = approximate_gcd([2, -3, 1, 0, 0], [-1, 1])
     assert found.degree == 1
@@ -214,7 +236,7 @@ def test_repr():
         (([1.0, np.nan], [1.0, 2.0]), {}, "leading coefficient"),
         (([1.0, 2.0], [1.0, 2.0]), {"degree": 2}, "from 0 to 1"),
         (([1.0, 2.0], [1.0, 2.0]), {"noise": -1.0}, "above zero"),
-        (([1.0, 2.0], [1.0, 2.0]), {"noise": [1.0, 1.0, 1.0]}, "one a polynomial"),
+        (([1.0, 2.0], [1.0, 2.0]), {"noise": [1.0, 1.0, 1.0]}, "one per polynomial"),
     ],
 )
 def test_bad_input(polynomials, options, message):

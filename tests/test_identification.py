@@ -1,17 +1,15 @@
+from dataclasses import replace
 from pathlib import Path
 
 import control
 import numpy as np
 import pytest
 
-from structrank.systems.identification import identify
-from structrank.systems.input_output import (
-    InputOutputModel,
-    free_responses,
-    markov_parameters,
-    state_sequence,
-)
+from structrank import ConvergenceWarning, StateSpace, identify
+from structrank.systems.completion import GapFilling
+from structrank.systems.order_search import IdentificationSearch
 from structrank.systems.output_error import OutputError
+from structrank.systems.recursion import free_responses, markov_parameters, state_sequence
 
 CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"
 
@@ -19,17 +17,17 @@ CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / 
 def system(order, inputs, outputs, seed=0, radius=0.9):
     rng = np.random.default_rng(seed)
     A = rng.standard_normal((order, order))
-    return InputOutputModel(
+    return StateSpace(
         A * radius / np.max(np.abs(np.linalg.eigvals(A))),
         rng.standard_normal((order, inputs)),
         rng.standard_normal((outputs, order)),
         rng.standard_normal((outputs, inputs)),
-        rng.standard_normal(order),
+        x0=rng.standard_normal(order),
     )
 
 
-def record(model, samples, seed=1):
-    u = np.random.default_rng(seed).standard_normal((samples, model.inputs))
+def record(model, steps, seed=1):
+    u = np.random.default_rng(seed).standard_normal((steps, model.input_count))
     return u, model.simulate(u)
 
 
@@ -56,7 +54,7 @@ def simulated_literally(model, u, start):
 
 def test_simulation_is_the_recursion():
     model = system(3, 2, 2)
-    model = InputOutputModel(model.A, model.B, model.C, model.D, model.x0, [1.0, -2.0], [0.5, 3.0])
+    model = replace(model, input_offset=[1.0, -2.0], output_offset=[0.5, 3.0])
     u = np.random.default_rng(0).standard_normal((77, 2))
     assert np.allclose(model.simulate(u), simulated_literally(model, u, model.x0))
     start = np.array([1.0, 2.0, 3.0])
@@ -83,7 +81,7 @@ def test_fit_is_100_for_its_own_outputs_and_0_for_the_mean():
     noise = np.random.default_rng(3).standard_normal(y.shape)
     expected = 100 * (1 - np.linalg.norm(noise, axis=0) / np.std(y + noise, axis=0) / np.sqrt(80))
     assert np.allclose(model.fit(u, y + noise, initial=model.x0), expected)
-    silent = InputOutputModel([[0.0]], [[0.0]], [[0.0]], [[0.0]], None, None, [y[:, 0].mean()])
+    silent = StateSpace([[0.0]], [[0.0]], [[0.0]], [[0.0]], output_offset=[y[:, 0].mean()])
     assert np.allclose(silent.fit(u, y[:, 0]), 0)
 
 
@@ -105,7 +103,37 @@ def test_exports():
     assert model.order == 3
     assert model.stable
     assert abs(model.poles[0]) == pytest.approx(0.9)
-    assert repr(model) == "InputOutputModel(order 3, 2 inputs, 1 output, spectral radius 0.9)"
+    assert repr(model) == "StateSpace(order 3, 2 inputs, 1 output, spectral radius 0.9)"
+
+
+def test_inputs_and_noise_add_up():
+    model = replace(system(3, 2, 2), K=np.ones((3, 2)), innovation_covariance=np.diag([1.0, 4.0]))
+    u, quiet = record(replace(model, K=None, innovation_covariance=None), 50)
+    noisy = model.simulate(u, rng=7)
+    driven = StateSpace(
+        model.A,
+        None,
+        model.C,
+        None,
+        K=model.K,
+        innovation_covariance=model.innovation_covariance,
+        x0=np.zeros(3),
+    )
+    np.testing.assert_allclose(noisy - quiet, driven.simulate(steps=50, rng=7), atol=1e-12)
+    np.testing.assert_allclose(model.covariances(4), driven.covariances(4))
+    assert np.allclose(model.fit(u, quiet), 100)
+    assert model.to_scipy().B.shape == (3, 2)
+    np.testing.assert_array_equal(model.impulse_response(5)[0], model.D)
+    np.testing.assert_array_equal(driven.impulse_response(5)[0], np.eye(2))
+
+
+def test_what_is_not_given_is_zero():
+    model = StateSpace([[0.5]], [[1.0, 2.0]], [[1.0]], None)
+    assert model.x0 is None
+    assert (model.input_count, model.output_count) == (2, 1)
+    for name in ("D", "K", "innovation_covariance", "input_offset", "output_offset"):
+        assert not np.any(getattr(model, name))
+    np.testing.assert_array_equal(model.covariances(3), np.zeros((4, 1, 1)))
 
 
 @pytest.mark.parametrize(
@@ -114,29 +142,34 @@ def test_exports():
         ({"B": np.zeros((2, 2))}, "B has shape"),
         ({"D": [[np.nan]]}, "finite"),
         ({"x0": [0.0, 0.0]}, "x0 has shape"),
-        ({"D": np.zeros(3)}, "one row an output"),
+        ({"D": np.zeros(3)}, "one or more rows"),
     ],
 )
 def test_bad_models(changes, message):
     whole = {"A": [[0.5]], "B": [[1.0]], "C": [[1.0]], "D": [[0.0]], **changes}
     with pytest.raises(ValueError, match=message):
-        InputOutputModel(**whole)
+        StateSpace(**whole)
 
 
 def test_bad_simulations():
     model = system(2, 1, 1)
-    with pytest.raises(ValueError, match="fill them"):
+    with pytest.raises(ValueError, match="fill the gaps"):
         model.simulate([1.0, np.nan])
     with pytest.raises(ValueError, match=r"\(samples, 1\)"):
         model.simulate(np.zeros((5, 2)))
-    with pytest.raises(ValueError, match="one a state"):
+    with pytest.raises(ValueError, match="one per state"):
         model.simulate(np.zeros(5), initial=[1.0])
     with pytest.raises(ValueError, match="spectral radius"):
-        InputOutputModel([[9.0]], [[1.0]], [[1.0]], [[0.0]]).simulate(np.ones(1000))
+        StateSpace([[9.0]], [[1.0]], [[1.0]], [[0.0]]).simulate(np.ones(1000))
     with pytest.raises(ValueError, match="constant"):
         model.fit(np.arange(5.0), np.ones(5))
+    with pytest.raises(ValueError, match="steps is 5, but the system has inputs"):
+        model.simulate(np.zeros(5), steps=5)
+    driven_by_noise = StateSpace(model.A, None, model.C, None)
+    with pytest.raises(ValueError, match="the system has no inputs"):
+        driven_by_noise.fit(np.zeros(5), np.arange(5.0))
     with pytest.raises(TypeError, match="real"):
-        InputOutputModel([[1j]], [[1.0]], [[1.0]], [[0.0]])
+        StateSpace([[1j]], [[1.0]], [[1.0]], [[0.0]])
 
 
 # -- the least-squares problem -----------------------------------------------------------------
@@ -238,7 +271,7 @@ def test_gaps_cost_less_than_interpolation():
 
 
 def test_a_system_that_integrates_needs_a_larger_radius():
-    truth = InputOutputModel([[1.0]], [[0.1]], [[1.0]], [[0.0]])
+    truth = StateSpace([[1.0]], [[0.1]], [[1.0]], [[0.0]])
     u, y = record(truth, 200)
     model = identify(u, y, order=1, max_radius=1.01, offset=False)
     assert distance(model, truth) < 1e-6
@@ -246,14 +279,14 @@ def test_a_system_that_integrates_needs_a_larger_radius():
     assert 0.99 * bound < abs(identify(u, y, order=1).poles[0]) < bound
 
 
-def test_very_many_missing_inputs_are_only_filled(monkeypatch):
+def test_very_many_missing_inputs_are_only_filled():
     truth = system(2, 1, 1, seed=2)
     u, y = record(truth, 300)
     smooth = np.cumsum(u - u.mean(), axis=0)
     y, gaps = truth.simulate(smooth), with_gaps(smooth, 0.1, 0)
     refined = identify(gaps, y, order=2, completion_window=20)
-    monkeypatch.setattr("structrank.systems.identification._MOST_UNKNOWN", 0)
-    filled = identify(gaps, y, order=2, completion_window=20)
+    few = IdentificationSearch(most_unknown=0)
+    filled = identify(gaps, y, order=2, completion_window=20, search=few)
     assert distance(refined, truth) < distance(filled, truth) < 0.2
 
 
@@ -266,17 +299,36 @@ def test_every_choice_can_be_made():
     assert identify(u, y, max_order=1).order == 1
 
 
+def test_a_limit_gives_one_warning():
+    u, y = record(system(2, 1, 1), 100)
+    y = with_gaps(y, 0.1, 0)
+    search = IdentificationSearch(filling=GapFilling(max_iter=1))
+    with pytest.warns(ConvergenceWarning, match="^identify did not converge") as caught:
+        identify(u, y, 2, mu=1e-4, search=search)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_interruption_passes_through(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    u, y = record(system(2, 1, 1), 100)
+    monkeypatch.setattr("structrank.systems.completion.iterate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        identify(u, with_gaps(y, 0.1, 0), 2)
+
+
 @pytest.mark.parametrize(
     ("u", "y", "options", "message"),
     [
-        (np.zeros(50), np.zeros(40), {}, "as many"),
+        (np.zeros(50), np.zeros(40), {}, "the same number"),
         (np.zeros((50, 1, 1)), np.zeros(50), {}, "samples, channels"),
-        (np.full(50, np.nan), np.zeros(50), {}, "never seen"),
+        (np.full(50, np.nan), np.zeros(50), {}, "only NaN"),
         (np.full(50, np.inf), np.zeros(50), {}, "inf"),
         (np.arange(50.0), np.ones(50), {}, "constant"),
         (np.arange(8.0), np.arange(8.0), {}, "need at least"),
         (np.arange(50.0), np.arange(50.0), {}, "input 0 and output 0, .* are the same numbers"),
-        (np.arange(50.0), np.r_[np.arange(30.0), np.full(20, np.nan)], {}, "last third"),
+        (np.arange(50.0), np.r_[np.arange(30.0), np.full(20, np.nan)], {}, "compared on the rest"),
         (np.arange(50.0), np.sin(np.arange(50.0)), {"window": 40}, "at most 8"),
         (np.arange(50.0), np.sin(np.arange(50.0)), {"order": 30}, "larger window"),
         (np.arange(50.0), np.sin(np.arange(50.0)), {"order": 0}, "order"),
@@ -306,7 +358,7 @@ def test_a_channel_is_input_or_output():
     truth = system(2, 2, 1)
     u, y = record(truth, 120)
     u[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"input 1 and output 1, counted from 0, .*leave one"):
+    with pytest.raises(ValueError, match=r"input 1 and output 1, counted from 0, .*remove one"):
         identify(u, np.concatenate([y, u[:, 1:]], axis=1))
 
 

@@ -9,6 +9,7 @@ from literal import Literal
 
 from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_max
 from structrank._array import to_numpy
+from structrank._array.transforms import FFTSizes
 from structrank.model import quartic
 from structrank.solvers.augmented import Augmented
 from structrank.solvers.local_search import local_search
@@ -260,7 +261,7 @@ def test_which_structures_are_symmetric(name, rng):
 @pytest.mark.parametrize("long", [False, True])
 def test_transform_of_a_mirrored_factor(rng, long, monkeypatch):
     if long:
-        monkeypatch.setattr("structrank._array.transforms.LONG", 16)
+        monkeypatch.setattr("structrank._array.transforms.SIZES", FFTSizes(long=16))
     S, signs = Hankel(31, window=16), np.array([1.0, -1.0])
     U = random_array(rng, (16, 2))
     got = S.transform_mirrored(S.transform_left(U), signs)

@@ -18,7 +18,7 @@ from structrank import (
     ModeErrors,
     Modes,
     Problem,
-    StateSpaceModel,
+    StateSpace,
     forecast,
     gcgls,
     impute,
@@ -422,7 +422,7 @@ class TestModes:
         assert labels(axis) == {"axis 1", "axis 2"}
 
     def test_poles_of_a_model(self):
-        model = StateSpaceModel([[0.5, 0.2], [0.0, -0.3]], np.ones((2, 1)), [[1, 1]], [[1]])
+        model = StateSpace([[0.5, 0.2], [0.0, -0.3]], np.ones((2, 1)), [[1, 1]], [[1]])
         axis = model.plot_poles(Figure())
         np.testing.assert_allclose(sorted(axis.lines[1].get_xdata()), [-0.3, 0.5])
 

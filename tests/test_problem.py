@@ -119,9 +119,9 @@ class TestBadInput:
             Problem(S, b, 1.0)
 
     def test_nothing_seen(self, b):
-        with pytest.raises(ValueError, match="nothing is seen"):
+        with pytest.raises(ValueError, match="all samples are missing or have weight zero"):
             Problem(S, b, 1.0, Mask(np.zeros(9, dtype=bool)))
-        with pytest.raises(ValueError, match="nothing is seen"):
+        with pytest.raises(ValueError, match="all samples are missing or have weight zero"):
             Problem(S, b, 1.0, Weighted(np.zeros(9)))
 
     @pytest.mark.parametrize("mu", [0, -1.0, np.nan, np.inf, "much", None])
@@ -173,11 +173,11 @@ class TestBadInput:
         def adjoint(d):
             return np.concatenate([d, np.zeros(9 - d.size)])
 
-        with pytest.raises(ValueError, match=r"result has shape \(5,\), but b has \(6,\)"):
+        with pytest.raises(ValueError, match=r"result has shape \(5,\), but b has shape \(6,\)"):
             Problem(S, rng.standard_normal(6), 1.0, (forward, adjoint))
 
     def test_measure_of_another_type(self, b):
-        with pytest.raises(TypeError, match="measure is int, but expected None"):
+        with pytest.raises(TypeError, match="measure is int, but None"):
             Problem(S, b, 1.0, 3)
         with pytest.raises(ValueError, match="'lifted' or an array"):
             Problem(S, b, 1.0, "heavy")
@@ -192,7 +192,7 @@ class TestBadInput:
 
     @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
     def test_weights_below_zero_or_not_finite(self, bad):
-        with pytest.raises(ValueError, match="finite and at least zero"):
+        with pytest.raises(ValueError, match="weights contains NaN, inf or a negative number"):
             Weighted(np.array([1.0, bad]))
 
     def test_weights_that_are_not_real(self):
@@ -286,7 +286,7 @@ class TestOptionsOfSolvers:
 
     def test_start_with_nan(self, b):
         start = LowRank(np.full((4, 1), np.nan), np.ones((6, 1)))
-        with pytest.raises(ValueError, match="start holds NaN"):
+        with pytest.raises(ValueError, match="start contains NaN"):
             gcgls(Problem(S, b, 1.0), 1.0, start=start)
 
     def test_complex_start_for_a_real_signal(self, b):

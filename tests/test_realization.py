@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import builtins
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from conftest import LIBRARIES, random_array, to_library
 
 from structrank import (
+    ConvergenceWarning,
     Hankel,
     NotPositiveReal,
-    StateSpaceModel,
+    StateSpace,
     Stop,
     empirical_covariances,
     gcgls,
@@ -25,21 +28,28 @@ from structrank import (
 )
 from structrank._array import to_numpy
 from structrank.systems import realization
+from structrank.systems.outputs import OutputRealization
+from structrank.systems.realization import RealizationRules
+from structrank.systems.simulation import white as white_noise
 
 
 def adjoint(M):
     return M.conj().T
 
 
+def driven_by_noise(A, K, C, G):
+    return StateSpace(A, None, C, None, K=K, innovation_covariance=G)
+
+
 def complex_system(seed=0, outputs=3, order=4):
     rng = np.random.default_rng(seed)
-    D, E, F = (
+    A, K, C = (
         random_array(rng, shape, "complex128")
         for shape in ((order, order), (order, outputs), (outputs, order))
     )
     root = random_array(rng, (outputs, outputs), "complex128")
-    D *= 0.9 / np.max(np.abs(np.linalg.eigvals(D)))
-    return StateSpaceModel(D, E, F, root @ adjoint(root))
+    A *= 0.9 / np.max(np.abs(np.linalg.eigvals(A)))
+    return driven_by_noise(A, K, C, root @ adjoint(root))
 
 
 def real_system(seed=0, outputs=4, order=3):
@@ -57,13 +67,13 @@ def system(request):
 def simulated_literally(system, steps, seed):
     """The recursion as printed, with the draws of `simulate`."""
     rng = np.random.default_rng(seed)
-    s = system._white(rng, system.order)
-    values, vectors = np.linalg.eigh(system.G)
-    u = system._white(rng, steps, system.outputs) @ (vectors * np.sqrt(values)).T
-    z = np.empty_like(u)
+    s = white_noise(system, rng, system.order)
+    values, vectors = np.linalg.eigh(system.innovation_covariance)
+    e = white_noise(system, rng, steps, system.output_count) @ (vectors * np.sqrt(values)).T
+    z = np.empty_like(e)
     for t in range(steps):
-        z[t] = system.F @ s + u[t]
-        s = system.D @ s + system.E @ u[t]
+        z[t] = system.C @ s + e[t]
+        s = system.A @ s + system.K @ e[t]
     return z
 
 
@@ -71,70 +81,70 @@ def distance(got, expected):
     return np.linalg.norm(got - expected) / np.linalg.norm(expected)
 
 
-class TestStateSpaceModel:
+class TestSystemsDrivenByNoise:
     def test_covariances_equal_the_sum_over_the_past(self, system):
-        """z_t is the sum of H_k u_{t-k}, so lag i is the sum of H_{k+i} G H_k^H."""
-        D, E, F, G, n = system.D, system.E, system.F, system.G, system.outputs
-        H = [np.eye(n)] + [F @ np.linalg.matrix_power(D, k) @ E for k in range(400)]
+        """z_t is the sum of H_k e_{t-k}, so lag i is the sum of H_{k+i} G H_k^H."""
+        A, K, C, G = system.A, system.K, system.C, system.innovation_covariance
+        H = [np.eye(len(G))] + [C @ np.linalg.matrix_power(A, k) @ K for k in range(400)]
         expected = [sum(H[k + i] @ G @ adjoint(H[k]) for k in range(len(H) - i)) for i in range(6)]
         np.testing.assert_allclose(system.covariances(5), expected, rtol=1e-10, atol=1e-10)
 
     def test_covariances_are_those_of_a_long_record(self, system):
-        v = empirical_covariances(system.simulate(200_000, rng=3), 5)
+        v = empirical_covariances(system.simulate(steps=200_000, rng=3), 5)
         assert distance(v, system.covariances(5)) < 0.03
 
     @pytest.mark.parametrize("steps", [1, 2, 7, 64, 300])
     def test_simulation_equals_the_recursion(self, system, steps):
         np.testing.assert_allclose(
-            system.simulate(steps, rng=2), simulated_literally(system, steps, 2), atol=1e-11
+            system.simulate(steps=steps, rng=2), simulated_literally(system, steps, 2), atol=1e-11
         )
 
     def test_simulation_of_slow_and_of_growing_systems(self):
         for radius in (0.9999, 1.0, 1.01):
             system = random_system(2, 3, spectral_radius=radius, rng=4)
             z = simulated_literally(system, 2000, 2)
-            np.testing.assert_allclose(system.simulate(2000, rng=2), z, rtol=1e-8, atol=1e-8)
+            np.testing.assert_allclose(system.simulate(steps=2000, rng=2), z, rtol=1e-8, atol=1e-8)
 
     def test_initial_state(self):
         system = real_system()
-        silent = StateSpaceModel(system.D, system.E, system.F, np.zeros((4, 4)))
+        silent = driven_by_noise(system.A, system.K, system.C, np.zeros((4, 4)))
         start = np.array([1.0, -2.0, 3.0])
-        expected = [system.F @ np.linalg.matrix_power(system.D, t) @ start for t in range(5)]
-        np.testing.assert_allclose(silent.simulate(5, initial=start), expected, atol=1e-14)
+        expected = [system.C @ np.linalg.matrix_power(system.A, t) @ start for t in range(5)]
+        np.testing.assert_allclose(silent.simulate(steps=5, initial=start), expected, atol=1e-14)
 
     def test_measurement_noise(self):
         system = real_system()
-        z = system.simulate(100_000, rng=1)
-        noise = system.simulate(100_000, rng=1, noise=0.5) - z
+        z = system.simulate(steps=100_000, rng=1)
+        noise = system.simulate(steps=100_000, rng=1, noise=0.5) - z
         np.testing.assert_allclose(noise.T @ noise / 100_000, 0.25 * np.eye(4), atol=0.01)
 
     def test_seed_decides(self):
         system = real_system()
-        assert np.array_equal(system.simulate(9, rng=1), system.simulate(9, rng=1))
-        assert not np.array_equal(system.simulate(9, rng=1), system.simulate(9, rng=2))
+        assert np.array_equal(system.simulate(steps=9, rng=1), system.simulate(steps=9, rng=1))
+        assert not np.array_equal(system.simulate(steps=9, rng=1), system.simulate(steps=9, rng=2))
 
     def test_what_is_known_of_a_system(self):
-        system = StateSpaceModel([[0, 1], [-0.25, 0]], np.ones((2, 1)), np.ones((1, 2)), [[1]])
-        assert (system.order, system.outputs, system.stable) == (2, 1, True)
+        system = driven_by_noise([[0, 1], [-0.25, 0]], np.ones((2, 1)), np.ones((1, 2)), [[1]])
+        assert (system.order, system.output_count, system.stable) == (2, 1, True)
         np.testing.assert_allclose(np.sort_complex(system.poles), [-0.5j, 0.5j])
-        assert repr(system) == "StateSpaceModel(order 2, 1 output, spectral radius 0.5)"
+        assert repr(system) == "StateSpace(order 2, 1 output, spectral radius 0.5)"
         assert not random_system(2, 3, spectral_radius=1.5).stable
 
     @pytest.mark.parametrize("name", ["real", "one output"])  # SciPy simulates these only
     def test_impulse_response_of_scipy(self, name):
         system = SYSTEMS[name]
-        later = [system.F @ np.linalg.matrix_power(system.D, k) @ system.E for k in range(7)]
-        expected = np.stack([np.eye(system.outputs), *later])
+        later = [system.C @ np.linalg.matrix_power(system.A, k) @ system.K for k in range(7)]
+        expected = np.stack([np.eye(system.output_count), *later])
         for column, got in enumerate(system.to_scipy().impulse(n=8)[1]):
             np.testing.assert_allclose(got, expected[:, :, column], atol=1e-12)
 
     def test_matrices_of_scipy(self, system):
         converted = system.to_scipy()
         for got, expected in (
-            (converted.A, system.D),
-            (converted.B, system.E),
-            (converted.C, system.F),
-            (converted.D, np.eye(system.outputs)),
+            (converted.A, system.A),
+            (converted.B, system.K),
+            (converted.C, system.C),
+            (converted.D, np.eye(system.output_count)),
         ):
             np.testing.assert_array_equal(got, expected)
         assert converted.dt == 1
@@ -145,8 +155,8 @@ class TestStateSpaceModel:
         converted = system.to_control()
         assert converted.isdtime(strict=True)
         w = 0.7
-        expected = np.eye(4) + system.F @ np.linalg.solve(
-            np.exp(1j * w) * np.eye(3) - system.D, system.E
+        expected = np.eye(4) + system.C @ np.linalg.solve(
+            np.exp(1j * w) * np.eye(3) - system.A, system.K
         )
         np.testing.assert_allclose(converted(np.exp(1j * w)), expected, atol=1e-12)
 
@@ -168,42 +178,64 @@ class TestStateSpaceModel:
             real_system().to_control()
 
 
+class TestImports:
+    def test_scipy_signal_is_loaded_by_to_scipy_alone(self):
+        code = (
+            "import sys, structrank as s; s.recover; model = s.random_system(1, 1); "
+            "assert 'scipy.signal' not in sys.modules; model.to_scipy(); "
+            "assert 'scipy.signal' in sys.modules"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def matrices(**others):
-    usual = {"D": np.eye(3) / 2, "E": np.ones((3, 2)), "F": np.ones((2, 3)), "G": np.eye(2)}
-    return {**usual, **others}
+    usual = {"A": np.eye(3) / 2, "B": None, "C": np.ones((2, 3)), "D": None}
+    noise = {"K": np.ones((3, 2)), "innovation_covariance": np.eye(2)}
+    return {**usual, **noise, **others}
 
 
 class TestErrorsOfModels:
     @pytest.mark.parametrize(
         ("name", "bad", "says"),
         [
-            ("D", np.ones((3, 2)), r"D has shape \(3, 2\), but \(3, 3\) is expected"),
-            ("E", np.ones((2, 3)), r"E has shape \(2, 3\), but \(3, 2\) is expected .* 3 states"),
-            ("F", np.ones((2, 4)), r"F has shape \(2, 4\), but \(2, 3\)"),
-            ("G", np.eye(3), r"G has shape \(3, 3\), but \(2, 2\) is .* 2 outputs of F"),
-            ("D", np.ones(3), r"D has shape \(3,\), but a matrix is expected"),
-            ("F", np.ones((0, 3)), r"F has shape \(0, 3\), but a matrix is expected"),
-            ("E", np.full((3, 2), np.nan), "E holds NaN or inf"),
-            ("G", np.array([[1.0, 0.5], [0.0, 1.0]]), "G is not Hermitian"),
-            ("G", np.diag([1.0, -2.0]), "G has the eigenvalue -2, but a covariance matrix"),
+            ("A", np.ones((3, 2)), r"A has shape \(3, 2\), but \(3, 3\) is expected"),
+            ("K", np.ones((2, 3)), r"K has shape \(2, 3\), but \(3, 2\) is expected .* 3 states"),
+            ("C", np.ones((2, 4)), r"C has shape \(2, 4\), but \(2, 3\)"),
+            (
+                "innovation_covariance",
+                np.eye(3),
+                r"innovation_covariance has shape \(3, 3\), but \(2, 2\) is .* 2 outputs",
+            ),
+            ("A", np.ones(3), r"A has shape \(3,\), but a matrix .* is expected"),
+            ("C", np.ones((0, 3)), r"C has shape \(0, 3\), but a matrix .* is expected"),
+            ("K", np.full((3, 2), np.nan), "K contains NaN or inf"),
+            ("innovation_covariance", np.array([[1.0, 0.5], [0.0, 1.0]]), "is not Hermitian"),
+            (
+                "innovation_covariance",
+                np.diag([1.0, -2.0]),
+                "innovation_covariance has the eigenvalue -2, but a covariance matrix",
+            ),
+            ("innovation_covariance", None, "K is given, but innovation_covariance is not"),
         ],
     )
     def test_matrices(self, name, bad, says):
         with pytest.raises(ValueError, match=says):
-            StateSpaceModel(**matrices(**{name: bad}))
+            StateSpace(**matrices(**{name: bad}))
 
     def test_matrices_of_another_type(self):
-        with pytest.raises(TypeError, match="D has dtype <U1, but real or complex numbers"):
-            StateSpaceModel(**matrices(D=[["a"]]))
+        with pytest.raises(TypeError, match="A has dtype <U1, but real or complex numbers"):
+            StateSpace(**matrices(A=[["a"]]))
 
     def test_changing_a_matrix_afterwards_does_not_change_the_model(self):
-        D = np.eye(3) / 2
-        model = StateSpaceModel(**matrices(D=D))
-        D *= 2
+        A = np.eye(3) / 2
+        model = StateSpace(**matrices(A=A))
+        A *= 2
         assert model.stable
+        with pytest.raises(ValueError, match="read-only"):
+            model.A[0, 0] = 2.0
 
     def test_covariances_of_an_unstable_system(self):
-        with pytest.raises(ValueError, match=r"spectral radius of D is 1.2, but only a stable"):
+        with pytest.raises(ValueError, match=r"spectral radius of A is 1.2, but only a stable"):
             random_system(2, 3, spectral_radius=1.2).covariances(4)
 
     @pytest.mark.parametrize("lags", [-1, 1.5, True, "3"])
@@ -220,6 +252,8 @@ class TestErrorsOfModels:
             ({"steps": 5, "noise": -1.0}, "noise is -1.0, but a finite number of at least zero"),
             ({"steps": 5, "initial": np.ones(2)}, r"initial has shape \(2,\), but \(3,\)"),
             ({"steps": 5, "initial": np.full(3, np.nan)}, "finite numbers are expected"),
+            ({"inputs": np.ones(5)}, r"the system has none: .* simulate\(steps=1000\)"),
+            ({}, "steps is None, but a positive integer"),
         ],
     )
     def test_simulation(self, options, says):
@@ -227,29 +261,31 @@ class TestErrorsOfModels:
             real_system().simulate(**options)
 
     def test_simulation_that_overflows(self):
-        with pytest.raises(ValueError, match=r"spectral radius is 2, so take fewer than 5000"):
-            random_system(2, 3, spectral_radius=2.0).simulate(5000)
+        with pytest.raises(
+            ValueError, match=r"spectral radius of the system is 2, so simulate fewer than 5000"
+        ):
+            random_system(2, 3, spectral_radius=2.0).simulate(steps=5000)
 
 
 class TestRandomSystem:
     @pytest.mark.parametrize(("normalization", "norm"), [("nuclear", "nuc"), ("spectral", 2)])
     def test_norms(self, normalization, norm):
         system = random_system(5, 4, normalization=normalization)
-        for M in (system.D, system.E, system.F):
+        for M in (system.A, system.K, system.C):
             assert np.linalg.norm(M, norm) == pytest.approx(1.0)
-        np.testing.assert_array_equal(system.G, np.eye(5))
+        np.testing.assert_array_equal(system.innovation_covariance, np.eye(5))
 
     def test_defaults_are_those_of_the_paper(self):
         system = random_system(20)
-        assert (system.order, system.outputs) == (10, 20)
-        assert np.linalg.norm(system.D, "nuc") == pytest.approx(1.0)
+        assert (system.order, system.output_count) == (10, 20)
+        assert np.linalg.norm(system.A, "nuc") == pytest.approx(1.0)
 
     def test_spectral_radius(self):
         free, scaled = (random_system(5, 4, spectral_radius=radius) for radius in (None, 0.95))
         assert np.max(np.abs(scaled.poles)) == pytest.approx(0.95)
-        ratio = scaled.D / free.D
+        ratio = scaled.A / free.A
         np.testing.assert_allclose(ratio, ratio[0, 0])
-        np.testing.assert_array_equal(scaled.E, free.E)
+        np.testing.assert_array_equal(scaled.K, free.K)
 
     @pytest.mark.parametrize(
         ("options", "says"),
@@ -311,14 +347,19 @@ class TestEmpiricalCovariances:
     @pytest.mark.parametrize(
         ("outputs", "lags", "error", "says"),
         [
-            (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* is outputs\[:, None\]"),
+            (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* pass outputs\[:, None\]"),
             (np.ones((9, 1), dtype=int), 2, TypeError, r"int64, .* floating .* astype\(float\)"),
-            (np.full((9, 1), np.inf), 2, ValueError, "outputs hold inf, .* NaN where missing"),
-            (np.full((9, 1), np.nan), 2, ValueError, "output 0 is never seen at all: leave it out"),
-            (alternating(), 1, ValueError, "outputs 0 and 1 are never both seen 0 steps apart"),
-            (alternating()[:, :1], 2, ValueError, "output 0 is never seen 1 steps apart: take few"),
-            (alternating(), 2, ValueError, "outputs 0 and 1 are never both seen 0 steps apart"),
-            (np.ones((9, 1)), 9, ValueError, "9 lags need more than 9 outputs .* there are 9"),
+            (np.full((9, 1), np.inf), 2, ValueError, "outputs contain inf, .* NaN where missing"),
+            (np.full((9, 1), np.nan), 2, ValueError, "output 0 is all NaN: remove it"),
+            (alternating(), 1, ValueError, "outputs 0 and 1 have no samples 0 steps apart"),
+            (
+                alternating()[:, :1],
+                2,
+                ValueError,
+                "output 0 has no two samples 1 steps apart: use few",
+            ),
+            (alternating(), 2, ValueError, "outputs 0 and 1 have no samples 0 steps apart"),
+            (np.ones((9, 1)), 9, ValueError, "9 lags need more than 9 time steps, .* there are 9"),
         ],
     )
     def test_errors(self, outputs, lags, error, says):
@@ -346,7 +387,7 @@ class TestRealizationProblem:
         np.testing.assert_allclose(problem.measure.weights, expected)
 
     def test_rank_of_exact_covariances_is_the_order(self):
-        """The orientation: with y_i = F D^{i-1} Gbar the Hankel matrix has rank r."""
+        """The orientation: with y_i = C A^{i-1} Gbar the Hankel matrix has rank r."""
         v = real_system().covariances(24)
         problem = realization_problem(v, 5, 24, 0.1)
         dense = Hankel((24,), window=5, block=(4, 4)).to_dense(problem.b[:24])
@@ -363,7 +404,7 @@ class TestRealizationProblem:
     @pytest.mark.parametrize(
         ("options", "says"),
         [
-            ({"columns": 21}, "hold 20 lags after lag 0, but columns=21 are expected"),
+            ({"columns": 21}, "have 20 lags after lag 0, but columns=21 lags are expected"),
             ({"rows": 0}, "rows is 0, but a positive integer"),
             ({"columns": 0}, "columns is 0, but a positive integer"),
             ({"mu": 0}, "mu is 0"),
@@ -385,7 +426,7 @@ class TestSamplingNoiseMu:
         ratios = []
         for seed in range(12):
             system = real_system(seed)
-            z = system.simulate(5000, rng=seed)
+            z = system.simulate(steps=5000, rng=seed)
             error = empirical_covariances(z, 20) - system.covariances(20)
             noise = mu_max(realization_problem(error, 5, 20, 1.0, weights=weights))
             ratios.append(sampling_noise_mu(z, 5, 20, weights=weights) / noise)
@@ -417,7 +458,7 @@ class TestSamplingNoiseMu:
         ratios = []
         for seed in range(12):
             system = real_system(seed)
-            z = system.simulate(5000, rng=seed)
+            z = system.simulate(steps=5000, rng=seed)
             missing = np.random.default_rng(seed).random(z.shape) < 0.4
             missing = missing if gap == "scattered" else np.arange(5000)[:, None] // 2000 == 1
             z = np.where(missing, np.nan, z)
@@ -439,7 +480,7 @@ class TestSamplingNoiseMu:
             sampling_noise_mu(np.ones((40, 1)), 3, 6, pieces=pieces)
 
     def test_too_few_outputs(self):
-        with pytest.raises(ValueError, match="20 lags need more than 20 outputs"):
+        with pytest.raises(ValueError, match="20 lags need more than 20 time steps"):
             sampling_noise_mu(np.ones((20, 1)), 3, 20)
 
 
@@ -463,7 +504,7 @@ class TestRealize:
 
     def test_order_of_noisy_covariances_is_found(self):
         system = SYSTEMS["one output"]
-        v = empirical_covariances(system.simulate(50_000, rng=1), 20)
+        v = empirical_covariances(system.simulate(steps=50_000, rng=1), 20)
         assert realize(v, noise_floor="auto").order == system.order
 
     def test_recovers_an_exact_system(self, system):
@@ -473,51 +514,51 @@ class TestRealize:
             np.sort_complex(model.poles), np.sort_complex(system.poles), atol=1e-6
         )
         assert distance(model.covariances(30), system.covariances(30)) < 1e-6
-        assert np.linalg.eigvalsh(model.G)[0] > 0
-        assert np.iscomplexobj(model.D) == np.iscomplexobj(v)
+        assert np.linalg.eigvalsh(model.innovation_covariance)[0] > 0
+        assert np.iscomplexobj(model.A) == np.iscomplexobj(v)
 
     def test_result_solves_the_riccati_equation(self, system):
         """P, the covariance of the model's state, solves the equation that `realize` states."""
         v = system.covariances(14)
         model = realize(v, system.order)
-        D, F = model.D, model.F
-        P = np.zeros_like(D)
+        A, C = model.A, model.C
+        P = np.zeros_like(A)
         for _ in range(500):
-            P = D @ P @ adjoint(D) + model.E @ model.G @ adjoint(model.E)
-        observability = np.concatenate([F @ np.linalg.matrix_power(D, i) for i in range(14)])
+            P = A @ P @ adjoint(A) + model.K @ model.innovation_covariance @ adjoint(model.K)
+        observability = np.concatenate([C @ np.linalg.matrix_power(A, i) for i in range(14)])
         Gbar = np.linalg.lstsq(observability, np.concatenate(v[1:]), rcond=None)[0]
-        gain = Gbar - D @ P @ adjoint(F)
+        gain = Gbar - A @ P @ adjoint(C)
         residual = (
             P
-            - D @ P @ adjoint(D)
-            - gain @ np.linalg.solve(v[0] - F @ P @ adjoint(F), adjoint(gain))
+            - A @ P @ adjoint(A)
+            - gain @ np.linalg.solve(v[0] - C @ P @ adjoint(C), adjoint(gain))
         )
         assert np.linalg.norm(residual) < 1e-9 * np.linalg.norm(P)
 
     def test_is_of_minimum_phase(self, system):
         model = realize(system.covariances(14), system.order)
-        inverse_poles = np.linalg.eigvals(model.D - model.E @ model.F)
+        inverse_poles = np.linalg.eigvals(model.A - model.K @ model.C)
         assert np.max(np.abs(inverse_poles)) < 1 + 1e-9
 
-    def test_innovations_of_a_record_have_covariance_g(self):
+    def test_innovations_of_a_record_have_the_covariance_of_the_model(self):
         """The model, run backwards as a filter, whitens the outputs of the system."""
         system = real_system()
-        z = system.simulate(20_000, rng=5)
+        z = system.simulate(steps=20_000, rng=5)
         model = realize(system.covariances(14), 3)
-        u, s = np.empty_like(z), np.zeros(3)
+        e, s = np.empty_like(z), np.zeros(3)
         for t, now in enumerate(z):
-            u[t] = now - model.F @ s
-            s = model.D @ s + model.E @ u[t]
-        u = u[500:]
-        np.testing.assert_allclose(u.T @ u / len(u), model.G, atol=0.05)
-        np.testing.assert_allclose(u[1:].T @ u[:-1] / len(u), 0.0, atol=0.05)
+            e[t] = now - model.C @ s
+            s = model.A @ s + model.K @ e[t]
+        e = e[500:]
+        np.testing.assert_allclose(e.T @ e / len(e), model.innovation_covariance, atol=0.05)
+        np.testing.assert_allclose(e[1:].T @ e[:-1] / len(e), 0.0, atol=0.05)
 
     def test_large_matrices_are_not_formed(self, system, monkeypatch):
         v = system.covariances(14)
         formed = realize(v, system.order).covariances(20)
-        monkeypatch.setattr(realization, "_DENSE", 1)
         monkeypatch.setattr(Hankel, "to_dense", None)
-        np.testing.assert_allclose(realize(v, system.order).covariances(20), formed, atol=1e-9)
+        never_formed = realize(v, system.order, rules=RealizationRules(dense=1))
+        np.testing.assert_allclose(never_formed.covariances(20), formed, atol=1e-9)
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_array_libraries_and_single_precision(self, library):
@@ -525,10 +566,10 @@ class TestRealize:
         assert distance(realize(v, 3).covariances(14), to_numpy(v)) < 1e-4
 
     def test_lower_order_keeps_the_truncated_covariances(self):
-        """The model reproduces F D^{i-1} Gbar of the cut Hankel matrix at lags from 1 on."""
+        """The model reproduces C A^{i-1} Gbar of the truncated matrix at lags from 1 on."""
         v = real_system(outputs=4, order=6).covariances(20)
-        D, Gbar, F = realization._ho_kalman(v[1:], 4, None)
-        expected = [F @ np.linalg.matrix_power(D, i) @ Gbar for i in range(20)]
+        A, Gbar, C = realization._ho_kalman(v[1:], 4, 11, 1000)
+        expected = [C @ np.linalg.matrix_power(A, i) @ Gbar for i in range(20)]
         got = realize(v, 4, noise_floor="auto").covariances(20)
         np.testing.assert_allclose(got[1:], expected, atol=1e-8)
 
@@ -536,7 +577,7 @@ class TestRealize:
         with pytest.raises(NotPositiveReal) as info:
             realize(not_positive_real(), 1)
         message = str(info.value)
-        assert "at frequency 3.142 (radians a step)" in message
+        assert "at frequency 3.142 (radians per step)" in message
         assert "eigenvalue of their spectrum is -0.267" in message
         assert "noise_floor='auto'" in message
         enough = float(re.search(r"c of about (\S+) or more", message).group(1))
@@ -573,10 +614,10 @@ class TestRealize:
         got = realize(v, system.order, noise_floor="auto").covariances(14)
         np.testing.assert_allclose(got[1:], v[1:], atol=1e-8 * np.abs(v).max())
         added = got[0] - v[0]
-        np.testing.assert_allclose(added, added[0, 0] * np.eye(system.outputs), atol=1e-8)
+        np.testing.assert_allclose(added, added[0, 0] * np.eye(system.output_count), atol=1e-8)
 
     def test_automatic_noise_floor_adds_nothing_needless(self):
-        v = StateSpaceModel([[0.5]], [[0.3]], [[1.0]], [[1.0]]).covariances(8)
+        v = driven_by_noise([[0.5]], [[0.3]], [[1.0]], [[1.0]]).covariances(8)
         np.testing.assert_allclose(realize(v, 1, noise_floor="auto").covariances(8), v, atol=1e-10)
 
     def test_given_noise_floor_is_added_to_lag_zero(self):
@@ -596,7 +637,8 @@ class TestRealize:
     def test_unstable_poles(self):
         growing = (1.1 ** np.arange(12.0))[:, None, None]
         with pytest.raises(
-            ValueError, match=r"order 1 has spectral radius 1.1, .* a lower order, a larger mu or"
+            ValueError,
+            match=r"order 1 has spectral radius 1.1, .* use a lower order, a larger mu or",
         ):
             realize(growing, 1)
 
@@ -604,7 +646,10 @@ class TestRealize:
         ("options", "says"),
         [
             ({"order": 0}, "order is 0, but a positive integer"),
-            ({"covariances": white(), "order": None}, "told apart from noise, so there is no mod"),
+            (
+                {"covariances": white(), "order": None},
+                "distinguished from noise, so no model is found",
+            ),
             (
                 {"order": 29},
                 "order is 29, but 14 lags of 4 outputs in rows=8 .* at most 28",
@@ -616,7 +661,7 @@ class TestRealize:
             ({"noise_floor": -1.0}, "noise_floor is -1.0, but a finite number of at least zero"),
             ({"noise_floor": "some"}, "noise_floor is 'some', but a number or 'auto' is expected"),
             ({"covariances": np.ones((5, 2, 3))}, r"shape \(5, 2, 3\), but \(lags \+ 1, n, n\)"),
-            ({"covariances": np.full((5, 2, 2), np.nan)}, "covariances hold NaN or inf"),
+            ({"covariances": np.full((5, 2, 2), np.nan)}, "covariances contain NaN or inf"),
             ({"covariances": np.arange(20.0).reshape(5, 2, 2)}, r"covariances\[0\] is not Hermit"),
             ({"covariances": np.zeros((9, 2, 2)), "order": 1}, "has a lower rank"),
         ],
@@ -631,7 +676,7 @@ def recorded(seed=0, steps=50_000):
     """A system, and its outputs in unlike units, with means."""
     system = real_system(seed)
     units = np.array([1.0, 1e3, 1e-3, 20.0])
-    z = system.simulate(steps, rng=100 + seed, noise=0.05)
+    z = system.simulate(steps=steps, rng=100 + seed, noise=0.05)
     return system, z * units + np.array([3.0, -1e4, 0.0, 7.0]), units
 
 
@@ -645,6 +690,20 @@ def from_paper(z, lags, rows, order=None):
 
 
 class TestRealizeOutputs:
+    def test_a_limit_gives_one_warning(self):
+        _, z, _ = recorded(steps=5000)
+        with pytest.warns(ConvergenceWarning, match="^realize_outputs did not converge") as caught:
+            realize_outputs(z, search=OutputRealization(max_iter=1))
+        assert [warning.filename for warning in caught] == [__file__]
+
+    def test_interruption_passes_through(self, monkeypatch):
+        def interrupted(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("structrank.systems.outputs.iterate", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            realize_outputs(recorded(steps=500)[1])
+
     @pytest.mark.parametrize("seed", [0, 1, 2])
     def test_system_is_found_in_any_units(self, seed):
         """4 outputs, order 3, 50000 samples: the order is found, covariances are within 15%."""
@@ -666,14 +725,14 @@ class TestRealizeOutputs:
         """The model, run backwards as a filter, whitens the record, in the units of the record."""
         _, z, units = recorded()
         model = realize_outputs(z)
-        u, s = np.empty_like(z), np.zeros(model.order)
+        e, s = np.empty_like(z), np.zeros(model.order)
         for t, now in enumerate(z - np.mean(z, axis=0)):
-            u[t] = now - model.F @ s
-            s = model.D @ s + model.E @ u[t]
-        u = u[500:] / units
-        G = model.G / np.outer(units, units)
-        np.testing.assert_allclose(u.T @ u / len(u), G, atol=0.08)
-        np.testing.assert_allclose(u[1:].T @ u[:-1] / len(u), 0.0, atol=0.08)
+            e[t] = now - model.C @ s
+            s = model.A @ s + model.K @ e[t]
+        e = e[500:] / units
+        G = model.innovation_covariance / np.outer(units, units)
+        np.testing.assert_allclose(e.T @ e / len(e), G, atol=0.08)
+        np.testing.assert_allclose(e[1:].T @ e[:-1] / len(e), 0.0, atol=0.08)
 
     @pytest.mark.parametrize("gap", ["scattered", "long"])
     def test_gaps(self, gap):
@@ -706,7 +765,7 @@ class TestRealizeOutputs:
         says = rf"order is {order}, but {lags} lags of {outputs} outputs .* at most {order - 1}:"
         with pytest.raises(ValueError, match=says) as caught:
             realize_outputs(z, order, lags=lags)
-        assert ("take more lags" in str(caught.value)) == (lags < 20)
+        assert ("use more lags" in str(caught.value)) == (lags < 20)
 
     @pytest.mark.parametrize(("outputs", "lags", "most"), [(2, 5, 8), (1, 2, 1)])
     def test_the_highest_order_is_within_reach(self, outputs, lags, most):
@@ -719,65 +778,79 @@ class TestRealizeOutputs:
 
     def test_nothing_found_with_an_order(self):
         z = np.random.default_rng(0).standard_normal(500)
-        with pytest.raises(ValueError, match="nothing stands out .*, or pass a smaller mu$"):
+        with pytest.raises(ValueError, match="cannot be distinguished .*, or pass a smaller mu$"):
             realize_outputs(z, order=1, mu=1e9)
         with pytest.raises(
-            ValueError, match="nothing stands out .*, or pass an order or a smaller"
+            ValueError, match="cannot be distinguished .*, or pass an order or a smaller"
         ):
             realize_outputs(z, mu=1e9)
 
     def test_one_series(self):
-        z = real_system(1, 1, 2).simulate(20_000, rng=1)
+        z = real_system(1, 1, 2).simulate(steps=20_000, rng=1)
         models = [realize_outputs(given) for given in (z, z[:, 0], list(z[:, 0]))]
         assert {model.order for model in models} == {2}
-        assert len({model.D.tobytes() for model in models}) == 1
+        assert len({model.A.tobytes() for model in models}) == 1
 
     def test_complex_outputs(self):
         system = complex_system()
-        model = realize_outputs(system.simulate(50_000, rng=1))
-        assert np.iscomplexobj(model.D)
+        model = realize_outputs(system.simulate(steps=50_000, rng=1))
+        assert np.iscomplexobj(model.A)
         assert distance(model.covariances(5), system.covariances(5)) < 0.2
 
     def test_tables_of_pandas(self):
         pd = pytest.importorskip("pandas", reason="pandas is not installed")
         _, z, _ = recorded(steps=5000)
         frame = pd.DataFrame(z, columns=list("abcd"))
-        np.testing.assert_allclose(realize_outputs(frame).D, realize_outputs(z).D, rtol=1e-6)
+        np.testing.assert_allclose(realize_outputs(frame).A, realize_outputs(z).A, rtol=1e-6)
         with pytest.raises(ValueError, match="the index is irregular"):
             realize_outputs(frame.drop(index=7))
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_array_libraries_and_single_precision(self, library):
-        z = real_system().simulate(5000).astype("float32")
+        z = real_system().simulate(steps=5000).astype("float32")
         model = realize_outputs(to_library(z, library))
         assert distance(model.covariances(9), realize_outputs(z).covariances(9)) < 1e-3
 
     @pytest.mark.parametrize("size", [1e-70, 1e70])
     def test_units_do_not_matter(self, size):
-        z = real_system().simulate(5000)
+        z = real_system().simulate(steps=5000)
         model, scaled = realize_outputs(z), realize_outputs(size * z)
         np.testing.assert_allclose(scaled.poles, model.poles, rtol=1e-6)
-        np.testing.assert_allclose(scaled.G / size**2, model.G, rtol=1e-6)
+        np.testing.assert_allclose(
+            scaled.innovation_covariance / size**2, model.innovation_covariance, rtol=1e-6
+        )
 
     @pytest.mark.parametrize(
         ("outputs", "options", "says"),
         [
             (np.ones((99, 2, 2)), {}, r"shape \(99, 2, 2\), but a series, or \(T, n\), one row"),
-            (np.ones((99, 2)), {}, "output 0 is constant, but outputs that vary .* leave it out"),
+            (np.ones((99, 2)), {}, "output 0 is constant, but outputs that vary .* remove it"),
             (np.full((99, 1), 0.1), {}, "output 0 is constant"),
-            (np.full((99, 2), np.nan), {}, "output 0 is seen 0 times, but thousands"),
-            (np.full((99, 2), np.inf), {}, "outputs hold inf"),
-            (np.random.default_rng(0).random(15), {}, "20 lags need more than 20 outputs"),
+            (np.full((99, 2), np.nan), {}, "output 0 has 0 samples, but thousands"),
+            (np.full((99, 2), np.inf), {}, "outputs contain inf"),
+            (np.random.default_rng(0).random(15), {}, "20 lags need more than 20 time steps"),
             (np.random.default_rng(0).random(99), {"lags": 1}, "lags is 1, but 2 or more"),
             (np.random.default_rng(0).random(99), {"order": 0}, "order is 0, but a positive"),
             (np.random.default_rng(0).random(99), {"mu": -1.0}, "mu is -1.0, but"),
-            (np.random.default_rng(1).random(999), {}, "nothing stands out of the sampling noise"),
-            (1e200 * real_system().simulate(5000), {}, "the largest sample is .* in size, but"),
-            (1e-200 * real_system().simulate(5000), {}, "the largest sample is .* in size, but"),
             (
-                real_system().simulate(5000) * [1.0, 1e-200, 1.0, 1.0],
+                np.random.default_rng(1).random(999),
                 {},
-                "deviations from .*e-200 to .* leave the range of numbers: measure them in other",
+                "cannot be distinguished from sampling noise",
+            ),
+            (
+                1e200 * real_system().simulate(steps=5000),
+                {},
+                "the largest sample is .* in size, but",
+            ),
+            (
+                1e-200 * real_system().simulate(steps=5000),
+                {},
+                "the largest sample is .* in size, but",
+            ),
+            (
+                real_system().simulate(steps=5000) * [1.0, 1e-200, 1.0, 1.0],
+                {},
+                "deviations from .*e-200 to .* leave the range of numbers: use other units",
             ),
         ],
     )

@@ -382,7 +382,7 @@ class TestRealisation:
         np.testing.assert_array_equal(problem.b[:COLUMNS], PRINTED.covariances[1:])
         spectral = Case("spectral", 4)
         assert spectral.problem("relax").mu == spectral.problem("reform2").mu > 0
-        assert np.linalg.norm(spectral.system.D, 2) == pytest.approx(1)
+        assert np.linalg.norm(spectral.system.A, 2) == pytest.approx(1)
 
     def test_rank_rises_from_below_and_falls_from_above(self):
         """Result 2 of the paper, on a small case."""

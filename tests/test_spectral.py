@@ -239,7 +239,7 @@ class TestProblem:
         np.testing.assert_array_equal(to_numpy(problem.measure.weights), s.seen)
 
     def test_errors(self):
-        with pytest.raises(ValueError, match="nothing is seen"):
+        with pytest.raises(ValueError, match="all samples are missing"):
             spectral_problem(np.full(9, np.nan), 4, 0.1)
         with pytest.raises(TypeError, match="b has dtype int"):
             spectral_problem(np.arange(9), 4, 0.1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylvester, Toeplitz
 from structrank._array import to_numpy
+from structrank._array.transforms import FFTSizes
 
 
 def dense(structure, y):
@@ -137,7 +138,7 @@ def test_linear_operator_promotes_what_it_is_applied_to(rng):
 @pytest.mark.parametrize("n", [11, 14, 16])
 def test_lengths_that_cannot_be_split(rng, n, monkeypatch):
     """Long transforms need two factors of similar size; others take the usual way."""
-    monkeypatch.setattr("structrank._array.transforms.LONG", 8)
+    monkeypatch.setattr("structrank._array.transforms.SIZES", FFTSizes(long=8))
     y, v = rng.standard_normal(n), rng.standard_normal(n)
     np.testing.assert_allclose(Circulant(n).matmul(y, v), dense(Circulant(n), y) @ v, atol=1e-12)
 
@@ -292,22 +293,28 @@ class TestEquality:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Hankel(9, window=10), r"window \(10,\) is larger than the signal \(9,\)"),
-        (lambda: Hankel((9, 9), window=3), "window has 1 entries and signal_shape 2"),
+        (lambda: Hankel(9, window=10), r"window is \(10,\), but the signal has lengths \(9,\)"),
+        (
+            lambda: Hankel((9, 9), window=3),
+            "window has 1 entries and signal_shape has 2, but one entry per axis",
+        ),
         (lambda: Hankel(9, window=0), "window is 0, but a positive integer"),
         (lambda: Hankel(9.5, window=2), "signal_shape is 9.5, but a positive integer"),
         (lambda: Hankel((), window=()), "signal_shape is empty"),
         (lambda: Hankel(9, window=2, block=(2,)), r"block is \(2,\), but two integers"),
         (lambda: Circulant(2), "expects 3 or more"),
         (lambda: Sylvester((3,)), "at least two polynomials"),
-        (lambda: Sylvester((2, 5), shifts=2), "leaves no room for a polynomial of degree 5"),
+        (
+            lambda: Sylvester((2, 5), shifts=2),
+            "shifts is 2, but a polynomial of degree 5 needs at least 4",
+        ),
         (lambda: Hessenberg(0), "n is 0, but a positive integer"),
         (lambda: Indexed([0, 1]), r"index has shape \(2,\), but a matrix"),
-        (lambda: Indexed([[0, 2]]), "it uses 2 of 3"),
+        (lambda: Indexed([[0, 2]]), "it contains 2 of 3"),
         (lambda: Indexed([[0, -2]]), "-1 is the only negative number"),
-        (lambda: Indexed([[-1, -1]]), "it uses 0 of 0"),
+        (lambda: Indexed([[-1, -1]]), "it contains 0 of 0"),
         (lambda: Indexed([[0, 1]], offset=[[1.0]]), r"offset has shape \(1, 1\)"),
-        (lambda: Indexed([[0, 1]], offset=[[1.0, np.nan]]), "offset holds NaN"),
+        (lambda: Indexed([[0, 1]], offset=[[1.0, np.nan]]), "offset contains NaN"),
         (lambda: Hankel(4, window=2).to_dense(np.ones(5)), r"y has shape \(5,\), but Hankel"),
         (lambda: Hankel(4, window=2).matmul(np.ones(4), np.ones(4)), r"expects \(3,\) or \(3, r\)"),
         (

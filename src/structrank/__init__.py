@@ -65,9 +65,8 @@ _HOMES = {
     ),
     "systems": (
         "CommonDivisor",
-        "InputOutputModel",
         "NotPositiveReal",
-        "StateSpaceModel",
+        "StateSpace",
         "approximate_gcd",
         "empirical_covariances",
         "identify",

@@ -1,7 +1,7 @@
-"""The only package that knows an array library: namespaces, FFTs, and a few kernels.
+"""The only package that depends on array libraries: namespaces, FFTs and a few kernels.
 
-NumPy arrays go through `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_backend` apply)
-and BLAS. Arrays of every other library go through their own array API namespace.
+NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_backend` apply) and
+BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
 from .namespace import (

@@ -1,11 +1,12 @@
-"""One-dimensional complex FFTs as two of half the length, for signals padded to twice theirs.
+"""Complex FFTs in one dimension, computed as two FFTs of half the length.
 
-With h = n / 2 and `x` split into its first and second half, a and b, the even frequencies are the
-DFT of `a + b` and the odd ones that of `(a - b) exp(-2 pi i j / n)`, both of length h. A factor of
-a Hankel matrix fills about half of the padded length, so b is nearly empty: few zeros are written
-or transformed, and the shorter transforms stay in the cache. The even frequencies come
-first in the spectrum: whoever multiplies spectra does not mind. On NumPy arrays, along the last
-axis, row by row, on as many threads as `scipy.fft.set_workers` allows.
+This pays for signals that are zero-padded to about twice their length. With h = n / 2 and `x` split
+into its first and second half, a and b, the even frequencies are the DFT of `a + b` and the odd
+ones that of `(a - b) exp(-2 pi i j / n)`, both of length h. A factor of a Hankel matrix fills about
+half of the padded length, so b is nearly empty: few zeros are written or transformed, and the
+shorter transforms stay in the cache. The even frequencies come first in the spectrum; products of
+spectra do not depend on this order. The functions work on NumPy arrays, along the last axis, row
+by row, on as many threads as `scipy.fft.set_workers` allows.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from functools import lru_cache
 import numpy as np
 
 from .long_fft import assign, dft, for_each, inverse_dft
+from .namespace import NDArray
 
 
-def fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
-    """Zero-padded DFT of the rows of x; `mirrored` turns the sign of the exponent."""
+def fft(x: NDArray, length: int, *, mirrored: bool = False) -> NDArray:
+    """Compute the zero-padded DFT of every row; `mirrored` flips the sign of the exponent."""
     half = length // 2
     rows = x.reshape(-1, x.shape[-1])
     twiddle = _twiddle(length, x.dtype.char, mirrored)
@@ -40,9 +42,9 @@ def fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
 
 
 def ifft_of_product(
-    signal: np.ndarray, factor: np.ndarray, length: int, size: int, *, mirrored: bool = False
-) -> np.ndarray:
-    """First `size` entries of the inverse of `fft` at `signal * factor`, row by row."""
+    signal: NDArray, factor: NDArray, length: int, size: int, *, mirrored: bool = False
+) -> NDArray:
+    """Invert `fft` at `signal * factor`, row by row, and return the first `size` entries."""
     half = length // 2
     rows = factor.reshape(-1, 2, half)
     signal = signal * signal.real.dtype.type(0.5)
@@ -62,6 +64,7 @@ def ifft_of_product(
 
 
 @lru_cache(maxsize=4)
-def _twiddle(length: int, dtype: str, mirrored: bool) -> np.ndarray:
+def _twiddle(length: int, dtype: str, mirrored: bool) -> NDArray:
     sign = 2j if mirrored else -2j
-    return np.exp(sign * np.pi / length * np.arange(length // 2)).astype(dtype, copy=False)
+    table: NDArray = np.exp(sign * np.pi / length * np.arange(length // 2))
+    return table.astype(dtype, copy=False)

@@ -1,10 +1,10 @@
-"""One-dimensional FFTs too long for the cache, as two passes of short ones.
+"""FFTs in one dimension that are too long for the cache, as two passes of short FFTs.
 
 With n = n1 n2, index j = j1 n2 + j2 and frequency k = k1 + n1 k2, the DFT is n2 transforms of
 length n1, a multiplication by `exp(-2 pi i k1 j2 / n)`, and n1 transforms of length n2. The
-frequencies are left in the order (k1, k2): whoever multiplies spectra does not mind. A
-real signal keeps k1 <= n1 / 2. On NumPy arrays, along the last axis, row by row, on as many
-threads as `scipy.fft.set_workers` allows.
+frequencies stay in the order (k1, k2); products of spectra do not depend on it. For a real signal,
+only k1 <= n1 / 2 is stored. The functions work on NumPy arrays, along the last axis, row by row,
+on as many threads as `scipy.fft.set_workers` allows.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from functools import lru_cache
 import numpy as np
 import scipy.fft
 
+from .namespace import NDArray
 
-def fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
-    """Zero-padded DFT of the rows of x; `mirrored` turns the sign of the exponent."""
+
+def fft(x: NDArray, length: int, *, mirrored: bool = False) -> NDArray:
+    """Compute the zero-padded DFT of every row; `mirrored` flips the sign of the exponent."""
     n1, n2 = _factors(length)
     real = x.dtype.kind != "c"
     kept = n1 // 2 + 1 if real else n1
@@ -44,9 +46,9 @@ def fft(x: np.ndarray, length: int, *, mirrored: bool = False) -> np.ndarray:
 
 
 def ifft_of_product(
-    signal: np.ndarray, factor: np.ndarray, length: int, size: int, *, mirrored: bool = False
-) -> np.ndarray:
-    """First `size` entries of the inverse of `fft` at `signal * factor`, row by row."""
+    signal: NDArray, factor: NDArray, length: int, size: int, *, mirrored: bool = False
+) -> NDArray:
+    """Invert `fft` at `signal * factor`, row by row, and return the first `size` entries."""
     n1, n2 = _factors(length)
     kept = factor.shape[-1] // n2
     real = kept != n1
@@ -70,22 +72,28 @@ def ifft_of_product(
     return out.reshape(*factor.shape[:-1], size)
 
 
-def dft(x: np.ndarray, *, axis: int, mirrored: bool) -> np.ndarray:
-    """Unscaled DFT with either sign of the exponent. May overwrite x."""
+def dft(x: NDArray, *, axis: int, mirrored: bool) -> NDArray:
+    """Compute the unscaled DFT with either sign of the exponent. May overwrite x."""
+    spectrum: NDArray
     if mirrored:
-        return scipy.fft.ifft(x, axis=axis, norm="forward", overwrite_x=True)
-    return scipy.fft.fft(x, axis=axis, overwrite_x=True)
+        spectrum = scipy.fft.ifft(x, axis=axis, norm="forward", overwrite_x=True)
+    else:
+        spectrum = scipy.fft.fft(x, axis=axis, overwrite_x=True)
+    return spectrum
 
 
-def inverse_dft(x: np.ndarray, *, axis: int, mirrored: bool) -> np.ndarray:
-    """Inverse of `dft`. May overwrite x."""
+def inverse_dft(x: NDArray, *, axis: int, mirrored: bool) -> NDArray:
+    """Invert `dft`. May overwrite x."""
+    signal: NDArray
     if mirrored:
-        return scipy.fft.fft(x, axis=axis, norm="forward", overwrite_x=True)
-    return scipy.fft.ifft(x, axis=axis, overwrite_x=True)
+        signal = scipy.fft.fft(x, axis=axis, norm="forward", overwrite_x=True)
+    else:
+        signal = scipy.fft.ifft(x, axis=axis, overwrite_x=True)
+    return signal
 
 
-def assign(target: np.ndarray, result: np.ndarray) -> None:
-    """Copy, unless the transform was made in place."""
+def assign(target: NDArray, result: NDArray) -> None:
+    """Copy the result, unless the transform was made in place."""
     if not np.may_share_memory(target, result):
         target[...] = result
 
@@ -101,21 +109,24 @@ def for_each(task: Callable[[int], None], items: Iterable[int]) -> None:
             list(pool.map(task, items))
 
 
-def can_split(length: int) -> bool:
-    """Whether the length has two factors of similar size."""
+def can_split(length: int, *, max_ratio: int = 64) -> bool:
+    """Whether the length has two factors whose ratio is at most `max_ratio`.
+
+    With a larger ratio one of the two passes is nearly as long as the whole transform.
+    """
     n1, n2 = _factors(length)
-    return n1 >= 3 and n2 <= 64 * n1
+    return n1 >= 3 and n2 <= max_ratio * n1
 
 
 @lru_cache
 def _factors(length: int) -> tuple[int, int]:
-    """The divisor n1 of the length nearest below its square root, and length / n1."""
+    """Return the largest divisor n1 of the length up to its square root, and length / n1."""
     n1 = max(d for d in range(1, int(length**0.5) + 1) if length % d == 0)
     return n1, length // n1
 
 
 @lru_cache(maxsize=4)
-def _twiddle(n1: int, n2: int, dtype: str, mirrored: bool) -> np.ndarray:
+def _twiddle(n1: int, n2: int, dtype: str, mirrored: bool) -> NDArray:
     sign = 2j if mirrored else -2j
-    table = np.exp(sign * np.pi / (n1 * n2) * np.arange(n1)[:, None] * np.arange(n2))
+    table: NDArray = np.exp(sign * np.pi / (n1 * n2) * np.arange(n1)[:, None] * np.arange(n2))
     return table.astype(dtype, copy=False)

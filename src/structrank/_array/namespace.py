@@ -1,4 +1,4 @@
-"""Arrays of any library: namespaces, data types, and the way between libraries and devices."""
+"""Arrays of any library: namespaces, data types, and copies between libraries and devices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NDArray = npt.NDArray[Any]
 
 
 def array_namespace(*arrays: Array) -> Any:
-    """The array API namespace of the arrays; the usual case without a search."""
+    """Return the array API namespace of the arrays, fast if all are NumPy arrays."""
     if all(type(x) is np.ndarray for x in arrays):
         return numpy_namespace
     return namespace_of(*arrays)
@@ -37,7 +37,7 @@ def is_numpy_array(x: Any) -> bool:
 
 
 def as_array(x: Any) -> Array:
-    """`x` itself if it is an array of a supported library, else as a NumPy array."""
+    """Return `x` itself if it is an array of a supported library, else a NumPy array."""
     return x if is_array_api_obj(x) else np.asarray(x)
 
 
@@ -57,24 +57,24 @@ def is_floating(x: Array) -> bool:
 
 
 def real_dtype(x: Array) -> Any:
-    """Data type of the real part of `x`."""
+    """Return the data type of the real part of `x`."""
     return array_namespace(x).real(x).dtype if is_complex(x) else x.dtype
 
 
 def epsilon(x: Array) -> float:
-    """Machine epsilon of the data type of `x`."""
+    """Return the machine epsilon of the data type of `x`."""
     return float(array_namespace(x).finfo(x.dtype).eps)
 
 
 def conj(x: Array) -> Array:
-    """Complex conjugate; `x` itself if it is real."""
+    """Return the complex conjugate, or `x` itself if it is real."""
     return array_namespace(x).conj(x) if is_complex(x) else x
 
 
-def like(values: np.ndarray | Sequence[Any], reference: Array, *, real: bool = False) -> Array:
-    """`values` moved to the library, device and data type of `reference`.
+def like(values: NDArray | Sequence[Any], reference: Array, *, real: bool = False) -> Array:
+    """Convert `values` to the library, device and data type of `reference`.
 
-    With `real`, to the data type of its real part.
+    With `real`, the data type is that of the real part of `reference`.
     """
     xp = array_namespace(reference)
     values = np.asarray(values)
@@ -89,8 +89,8 @@ def like(values: np.ndarray | Sequence[Any], reference: Array, *, real: bool = F
     return xp.asarray(np.array(values), dtype=dtype, device=device(reference))
 
 
-def with_precision(values: np.ndarray, reference: Array) -> Array:
-    """Real or complex `values` in the library, device and precision of `reference`."""
+def with_precision(values: NDArray, reference: Array) -> Array:
+    """Convert real or complex `values` to the library, device and precision of `reference`."""
     xp = array_namespace(reference)
     single = real_dtype(reference) == xp.float32
     kinds = (np.complex64, np.complex128) if values.dtype.kind == "c" else (np.float32, np.float64)
@@ -98,9 +98,9 @@ def with_precision(values: np.ndarray, reference: Array) -> Array:
     return values if is_numpy_namespace(xp) else xp.asarray(values, device=device(reference))
 
 
-def to_numpy(x: Array) -> np.ndarray:
-    """`x` as a NumPy array on the host."""
-    if is_numpy_array(x):
+def to_numpy(x: Array) -> NDArray:
+    """Convert `x` to a NumPy array on the host."""
+    if isinstance(x, np.ndarray):
         return x
     if hasattr(x, "resolve_conj"):  # torch
         x = x.detach().resolve_conj().resolve_neg().cpu()

@@ -1,4 +1,4 @@
-"""Sums and products of arrays, through BLAS for NumPy arrays and the array API for the rest."""
+"""Sums and products of arrays: BLAS for NumPy arrays, the array API for the others."""
 
 from __future__ import annotations
 
@@ -8,24 +8,35 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_blas_funcs
 
-from .namespace import Array, array_namespace, conj, is_complex, is_numpy_array, like, to_numpy
+from .namespace import (
+    Array,
+    NDArray,
+    array_namespace,
+    conj,
+    is_complex,
+    is_numpy_array,
+    like,
+    to_numpy,
+)
 
-_PIECE = 2**16  # complex numbers that a few of fit into the cache of a core
 
+def sum_of_products(left: Array, right: Array, *, piece: int = 2**16) -> Array:
+    """Compute `sum_k left[k] * conj(right[k])` for complex arrays.
 
-def sum_of_products(left: Array, right: Array) -> Array:
-    """`sum_k left[k] * conj(right[k])` of complex arrays over the first axis."""
+    Large NumPy arrays are summed in pieces of this many numbers, a few of which fit into the cache
+    of a core.
+    """
     if not is_numpy_array(left):
         return array_namespace(left).sum(left * conj(right), axis=0)
-    if left.size <= _PIECE:
+    if left.size <= piece:
         terms = np.conj(right)
         terms *= left
         return np.add.reduce(terms, axis=0)
     total = np.empty(left.shape[1:], dtype=left.dtype)
     flat, rows = total.reshape(-1), (left.reshape(len(left), -1), right.reshape(len(right), -1))
-    for start in range(0, flat.size, _PIECE):  # in pieces that stay in the cache
-        part = flat[start : start + _PIECE]
-        l, r = (x[:, start : start + _PIECE] for x in rows)
+    for start in range(0, flat.size, piece):
+        part = flat[start : start + piece]
+        l, r = (x[:, start : start + piece] for x in rows)
         np.conj(r[0], out=part)
         part *= l[0]
         term = np.empty_like(part)
@@ -37,7 +48,7 @@ def sum_of_products(left: Array, right: Array) -> Array:
 
 
 def inner(x: Array, y: Array) -> float:
-    """Real inner product `Re <x, y>` over all entries."""
+    """Compute the real inner product `Re <x, y>` over all entries."""
     if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
         return float(np.vdot(*((x, y) if x.ndim == 1 else _flattened(x, y))).real)
     xp = array_namespace(x, y)
@@ -46,7 +57,7 @@ def inner(x: Array, y: Array) -> float:
 
 
 def add_scaled(y: Array, scale: float, x: Array) -> Array:
-    """`y + scale * x`, in the memory of `y` where the library allows it."""
+    """Compute `y + scale * x`, in the memory of `y` where the library allows it."""
     scale = float(scale)
     if is_numpy_array(y) and y.dtype == x.dtype and y.strides == x.strides:
         flat_y, flat_x = _flattened(y, x)
@@ -58,27 +69,28 @@ def add_scaled(y: Array, scale: float, x: Array) -> Array:
 
 
 @lru_cache
-def _blas(name: str, dtype: np.dtype) -> Any:
-    """A function of BLAS for a data type."""
+def _blas(name: str, dtype: np.dtype[Any]) -> Any:
+    """Return the BLAS function for a data type."""
     return get_blas_funcs(name, dtype=dtype)
 
 
 def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
-    """Both as vectors in one order, without copies where both are laid out alike."""
+    """Flatten both arrays in the same order, without a copy if their memory layouts agree."""
     if is_numpy_array(x) and is_numpy_array(y) and x.strides == y.strides:
         return x.ravel(order="K"), y.ravel(order="K")
     xp = array_namespace(x, y)
     return xp.reshape(x, (-1,)), xp.reshape(y, (-1,))
 
 
-def _columns_contiguous(*arrays: np.ndarray) -> bool:
+def _columns_contiguous(*arrays: NDArray) -> bool:
     return all(x.flags.f_contiguous for x in arrays)
 
 
-def gram(A: Array, B: Array) -> np.ndarray:
-    """The small matrix `A^H B`, on the host in double precision."""
+def gram(A: Array, B: Array) -> NDArray:
+    """Compute the small matrix `A^H B`, on the host in double precision."""
+    product: NDArray
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
-        if A is B and is_complex(A):  # one triangle is enough; real ones are soon multiplied
+        if A is B and is_complex(A):  # one triangle is enough; it does not pay for real ones
             upper = _blas("herk", A.dtype)(1.0, A, trans=2)
             product = upper + np.triu(upper, 1).conj().T
         else:
@@ -88,8 +100,8 @@ def gram(A: Array, B: Array) -> np.ndarray:
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
 
 
-def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
-    """`total + A @ small` for a tall `A`, in the memory of `total` where the library allows it."""
+def add_rotated(total: Array, A: Array, small: NDArray) -> Array:
+    """Compute `total + A @ small` for a tall `A`, in the memory of `total` where possible."""
     if is_numpy_array(A) and A.dtype == total.dtype and _columns_contiguous(A, total):
         gemm = _blas("gemm", A.dtype)
         return gemm(1.0, A, like(small, A), beta=1.0, c=total, overwrite_c=True)
@@ -98,7 +110,7 @@ def add_rotated(total: Array, A: Array, small: np.ndarray) -> Array:
     return rotated
 
 
-def rotate(A: Array, small: np.ndarray) -> Array:
-    """`A @ small` for a tall `A`, with the columns of the result contiguous in memory."""
+def rotate(A: Array, small: NDArray) -> Array:
+    """Compute `A @ small` for a tall `A`; columns of the result are contiguous in memory."""
     xp = array_namespace(A)
     return xp.matmul(like(small, A).T, A.T).T

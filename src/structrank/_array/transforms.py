@@ -1,8 +1,9 @@
-"""FFTs: `scipy.fft` or the faster of our own for NumPy arrays, the array API for the rest."""
+"""FFTs: `scipy.fft` or faster ones of our own for NumPy arrays, the array API for the others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
@@ -10,17 +11,25 @@ import numpy as np
 import scipy.fft
 
 from . import halved_fft, long_fft
-from .namespace import Array, array_namespace, conj, is_complex, is_numpy_array
+from .namespace import Array, NDArray, array_namespace, conj, is_complex, is_numpy_array
 
-HALVED = 2**17  # from here on two complex FFTs of half the length are faster than one
-LONG = 2**19  # from here on two passes of short FFTs are faster than one
+
+@dataclass(frozen=True)
+class FFTSizes:
+    """From which lengths on our own FFTs are used; where they got faster than `scipy.fft`."""
+
+    halved: int = 2**17  # two complex FFTs of half the length are faster than one
+    long: int = 2**19  # two passes of short FFTs are faster than one long FFT
+
+
+SIZES = FFTSizes()
 
 
 def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False) -> Array:
-    """Zero-padded DFT over `axes`; half a spectrum if `x` is real.
+    """Compute the zero-padded DFT over `axes`; half of the spectrum if `x` is real.
 
-    `mirrored` turns the sign of the exponent: the transform of the signal run backwards. The
-    order of the frequencies depends on the lengths alone: spectra can be multiplied.
+    `mirrored` flips the sign of the exponent: this transforms the reversed signal. The order of
+    the frequencies depends only on the lengths, so spectra can be multiplied.
     """
     options: dict[str, Any] = {}
     module = array_namespace(x).fft
@@ -42,10 +51,10 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
 def ifft(
     spectrum: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool = False
 ) -> Array:
-    """Inverse of `fft` with the same arguments. May overwrite the spectrum.
+    """Invert `fft` with the same arguments. May overwrite the spectrum.
 
-    The result is real when the last of `axes` holds half a spectrum, so lengths there
-    have to be 3 or more: below that a half and a whole spectrum have the same size.
+    The result is real if the last of `axes` has the size of half a spectrum. Lengths along this
+    axis must be 3 or more, since below 3 a half and a whole spectrum have the same size.
     """
     options: dict[str, Any] = {}
     module = array_namespace(spectrum).fft
@@ -67,7 +76,7 @@ def ifft(
 def _transform(
     module: Any, name: str, x: Array, lengths: Sequence[int], axes: Sequence[int], **options: Any
 ) -> Array:
-    """A transform of a library; those over one axis have less to look at first."""
+    """Call a transform of a library; transforms over one axis have less overhead."""
     if len(axes) == 1:
         return getattr(module, name)(x, n=lengths[0], axis=axes[0], **options)
     return getattr(module, name + "n")(x, s=tuple(lengths), axes=tuple(axes), **options)
@@ -81,7 +90,7 @@ def ifft_of_product(
     *,
     mirrored: bool = False,
 ) -> Array:
-    """`ifft(signal * factors)` for a stack of factors, cut to the first `sizes` entries."""
+    """Compute `ifft(signal * factors)` for a stack of factors; keep the first `sizes` entries."""
     axes = range(1, len(lengths) + 1)
     if is_numpy_array(factors):
         own = _own_transforms(factors, lengths, axes, real=factors.shape[-1] != lengths[-1])
@@ -91,7 +100,7 @@ def ifft_of_product(
     return product[(slice(None), *(slice(0, size) for size in sizes))]
 
 
-def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+def _zero_padded(x: NDArray, lengths: Sequence[int], axes: Sequence[int]) -> NDArray:
     shape = list(x.shape)
     for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
@@ -101,19 +110,22 @@ def _zero_padded(x: np.ndarray, lengths: Sequence[int], axes: Sequence[int]) -> 
 
 
 def _own_transforms(
-    x: np.ndarray, lengths: Sequence[int], axes: Sequence[int], *, real: bool
+    x: NDArray, lengths: Sequence[int], axes: Sequence[int], *, real: bool
 ) -> ModuleType | None:
-    """Which of our own transforms to use for `x`, of signals that are real or not, if any."""
+    """Choose which of our own transforms to use for `x`, or None for `scipy.fft`.
+
+    `real` says whether the signals are real; `x` itself can be a spectrum.
+    """
     if len(axes) > 1 or axes[0] != x.ndim - 1:
         return None
     length = lengths[0]
-    if length >= LONG and long_fft.can_split(length):
+    if length >= SIZES.long and long_fft.can_split(length):
         return long_fft
-    if length >= HALVED and length % 2 == 0 and not real:
+    if length >= SIZES.halved and length % 2 == 0 and not real:
         return halved_fft
     return None
 
 
 def fft_length(size: int) -> int:
-    """A length of at least `size`, and 3, for which FFTs are fast."""
+    """Return a length of at least `size`, and at least 3, for which FFTs are fast."""
     return int(scipy.fft.next_fast_len(max(size, 3), real=True))

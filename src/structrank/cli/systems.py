@@ -57,7 +57,7 @@ def realize(
     The order is the rank of the block-Hankel matrix of the covariances. The weight of the nuclear
     norm is chosen such that sampling noise alone has rank zero. Empty cells and NaN are missing.
     Thousands of rows are needed. Order and poles are printed. The matrices belong to
-    s' = D s + E u, z = F s + u, cov(u) = G.
+    x' = A x + K e, y = C x + e, with noise e of covariance innovation_covariance.
 
     \b
     Examples:
@@ -68,9 +68,8 @@ def realize(
 
     _check(out, plot, force)
     given = read_signal(file, columns, variable, index)
-    chosen = {} if lags is None else {"lags": lags}
-    model = realize_outputs(given.samples, order, mu=mu, **chosen)
-    _finish(model, "DEFG", out, plot, force, quiet)
+    model = realize_outputs(given.samples, order, lags=lags, mu=mu)
+    _finish(model, ("A", "K", "C", "innovation_covariance"), out, plot, force, quiet)
     printing.tell_index(given, quiet, "index     ")
 
 
@@ -127,7 +126,7 @@ def _check(out: Path | None, plot: Path | None, force: bool) -> None:
 
 def _finish(
     model: Any,
-    names: str | tuple[str, ...],
+    names: tuple[str, ...],
     out: Path | None,
     plot: Path | None,
     force: bool,

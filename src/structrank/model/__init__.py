@@ -1,9 +1,8 @@
-"""The problem and what can be said about it: measurements, thin factors, objective, bounds.
+"""The problem and its mathematics: measurements, thin factors, the objective, bounds.
 
-`Problem` joins a structure, samples and a measurement; `Penalized` is the paper's (reform2) on thin
-factors, with its gradient and its polynomial along a line; `certificate` bounds how far a point is
-from the optimum. Nothing here iterates towards a solution: that is what `structrank.solvers` is
-for.
+`Problem` combines a structure, samples and a measurement. `Penalized` is the paper's (reform2) on
+thin factors, with its gradient and its polynomial along a line. `certificate` bounds how far a
+point is from the optimum. Nothing here iterates towards a solution; `structrank.solvers` does.
 """
 
 from .lowrank import LowRank

@@ -1,4 +1,4 @@
-"""A low-rank matrix as two thin factors, and what can be done without multiplying them out."""
+"""A low-rank matrix as a product of two thin factors, which is never multiplied out."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class LowRank:
 
     @classmethod
     def zeros(cls, shape: tuple[int, int], reference: Array) -> LowRank:
-        """The zero matrix with rank 0, in the library, device and dtype of `reference`."""
+        """Make the zero matrix with rank 0, in the library, device and dtype of `reference`."""
         xp = array_namespace(reference)
         kind = {"dtype": reference.dtype, "device": device(reference)}
         return cls(xp.zeros((shape[0], 0), **kind), xp.zeros((shape[1], 0), **kind))
 
     @classmethod
     def ones(cls, shape: tuple[int, int], reference: Array) -> LowRank:
-        """The matrix of all ones, which the paper starts from."""
+        """Make the matrix of all ones, from which the paper starts."""
         xp = array_namespace(reference)
         kind = {"dtype": reference.dtype, "device": device(reference)}
         return cls(xp.ones((shape[0], 1), **kind), xp.ones((shape[1], 1), **kind))
@@ -85,7 +85,7 @@ class LowRank:
 
     @property
     def signs(self) -> np.ndarray | None:
-        """The signs of the columns of a real `X = U diag(signs) U^T` with `V = U diag(signs)`."""
+        """The signs with `V = U diag(signs)`, for a real symmetric X; None if there are none."""
         if self.shape[0] != self.shape[1] or is_complex(self.U) or self.rank == 0:
             return None
         xp = array_namespace(self.U)
@@ -97,18 +97,18 @@ class LowRank:
         return f"LowRank({self.shape[0]} x {self.shape[1]}, rank {self.rank})"
 
     def copy(self) -> LowRank:
-        """The same matrix in memory of its own, the columns of the factors contiguous."""
+        """Copy the factors to new memory, with contiguous columns."""
         return LowRank((self.U.T + 0.0).T, (self.V.T + 0.0).T)
 
     def scaled(self, factor: float) -> LowRank:
-        """`factor` times the matrix, for a factor of at least zero."""
+        """Multiply the matrix by a factor of at least zero."""
         if not factor >= 0:
-            raise ValueError(f"factor is {factor}, but at least zero is expected")
+            raise ValueError(f"factor is {factor}, but a number of at least zero is expected")
         root = float(np.sqrt(factor))
         return LowRank(root * self.U, root * self.V)
 
     def appended(self, other: LowRank) -> LowRank:
-        """The sum of two low-rank matrices: the factors side by side."""
+        """Add another low-rank matrix: the factors are put side by side."""
         xp = array_namespace(self.U)
         return LowRank(
             xp.concat([self.U.T, other.U.T]).T,
@@ -116,35 +116,35 @@ class LowRank:
         )
 
     def norm_squared(self) -> float:
-        """Squared Frobenius norm."""
+        """Compute the squared Frobenius norm."""
         return self.inner(self)
 
     def inner(self, other: LowRank) -> float:
-        """Real inner product with another low-rank matrix of the same shape."""
+        """Compute the real inner product with another low-rank matrix of the same shape."""
         if self.rank == 0 or other.rank == 0:
             return 0.0
         left, right = gram(self.U, other.U), gram(other.V, self.V)
         return float(np.sum(left * right.T).real)
 
     def distance(self, other: LowRank) -> float:
-        """Frobenius norm of the difference."""
+        """Compute the Frobenius norm of the difference."""
         difference = self.appended(LowRank(-other.U, other.V))
         return float(np.linalg.norm(difference.singular_values())) if difference.rank else 0.0
 
     def singular_values(self) -> np.ndarray:
-        """All singular values that can be other than zero, largest first."""
+        """Compute the singular values, largest first; all others are zero."""
         return self._svd()[1]
 
     def nuclear_norm(self) -> float:
-        """Sum of the singular values."""
+        """Compute the sum of the singular values."""
         return float(np.sum(self.singular_values()))
 
     def balanced(self, tolerance: float = 0.0) -> LowRank:
-        """The same matrix with orthogonal columns, `U^H U = V^H V = diag(singular values)`.
+        """Rewrite the matrix with orthogonal columns: `U^H U = V^H V = diag(singular values)`.
 
-        Singular values of at most `tolerance` times the largest are dropped, and with them
-        their columns. Then `(||U||^2 + ||V||^2) / 2` is the nuclear norm. Where X has `signs`, so
-        has the result.
+        Singular values of at most `tolerance` times the largest are dropped together with their
+        columns. For the result, `(||U||^2 + ||V||^2) / 2` is the nuclear norm. If X has `signs`,
+        the result has them too.
         """
         if (signs := self.signs) is not None:
             Q, R = array_namespace(self.U).linalg.qr(self.U)
@@ -155,7 +155,7 @@ class LowRank:
         return LowRank(rotate(QU, left[:, keep] * roots), rotate(QV, right[:, keep] * roots))
 
     def symmetric_part(self) -> LowRank:
-        """`(X + X^T) / 2` of a real X, balanced and with `signs`."""
+        """Compute `(X + X^T) / 2` of a real X, balanced and with `signs`."""
         if self.rank == 0:
             return self
         xp = array_namespace(self.U)
@@ -164,7 +164,7 @@ class LowRank:
         return _mirrored(Q, (left @ right.T + right @ left.T) / 2, 0.0)
 
     def _svd(self) -> tuple[tuple[Array, np.ndarray], np.ndarray, tuple[Array, np.ndarray]]:
-        """SVD as (QU, left), s, (QV, right) with `X = (QU left) diag(s) (QV right)^H`."""
+        """Compute (QU, left), s, (QV, right) with `X = (QU left) diag(s) (QV right)^H`."""
         linalg = array_namespace(self.U).linalg
         QU, RU = linalg.qr(self.U)
         QV, RV = linalg.qr(self.V)
@@ -172,21 +172,21 @@ class LowRank:
         return (QU, left[:, : s.size]), s, (QV, right_h.conj().T[:, : s.size])
 
     def matmul(self, Z: Array) -> Array:
-        """`U (V^H Z)`."""
+        """Compute `U (V^H Z)`."""
         xp = array_namespace(self.U)
         return xp.matmul(self.U, xp.matmul(conj(self.V).T, Z))
 
     def rmatmul(self, Z: Array) -> Array:
-        """`V (U^H Z)`."""
+        """Compute `V (U^H Z)`."""
         return LowRank(self.V, self.U).matmul(Z)
 
     def to_dense(self) -> Array:
-        """The matrix itself, M x N."""
+        """Form the M x N matrix."""
         return array_namespace(self.U).matmul(self.U, conj(self.V).T)
 
 
 def _mirrored(Q: Array, small: np.ndarray, tolerance: float) -> LowRank:
-    """`Q small Q^T`, symmetric, without eigenvalues of at most `tolerance` times the largest."""
+    """Factor the symmetric `Q small Q^T`; drop eigenvalues up to `tolerance` times the largest."""
     values, vectors = np.linalg.eigh(small)
     order = np.argsort(-np.abs(values))
     values, vectors = values[order], vectors[:, order]

@@ -1,4 +1,4 @@
-"""What is measured of a signal: everything, a mask, weights, or any linear operator."""
+"""How samples are taken from a signal: all of it, a mask, weights or any linear operator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Measure(ABC):
 
     Examples
     --------
-    What a `Mask` keeps:
+    A `Mask` keeps some samples:
 
     >>> import numpy as np
     >>> from structrank import Hankel, Mask, Problem
@@ -42,26 +42,26 @@ class Measure(ABC):
 
     @abstractmethod
     def forward(self, y: Array) -> Array:
-        """`A(y)`."""
+        """Compute `A(y)`."""
 
     @abstractmethod
     def adjoint(self, data: Array) -> Array:
-        """`A^*(data)`."""
+        """Compute `A^*(data)`."""
 
     def data(self, b: Array) -> Array:
-        """The right-hand side in the space of `A(y)` for the samples `b` that the user gave."""
+        """Convert the samples `b` of the user to the right-hand side, in the space of `A(y)`."""
         return b
 
     def sample_weights(self, b: Array) -> Array | None:
-        """The weight of every sample in `b`, or None if `b` does not hold samples of the signal."""
+        """Return the weight of every sample in `b`, or None if `b` is not a sampled signal."""
         return None
 
     def predicted(self, y: Array) -> Array:
-        """The values that `b` would have without noise, in its shape and units."""
+        """Predict `b` for the signal `y` without noise, in the shape and units of `b`."""
         return self.forward(y)
 
     def without(self, part: NDArray, b: Array) -> tuple[Measure, Array]:
-        """A measure and samples like these, but for a part of the samples that is removed."""
+        """Return a measure and samples with a part of the samples removed."""
         xp, shape = array_namespace(b), tuple(b.shape)
         places = np.flatnonzero(~part)
         back = np.full(part.size, len(places))  # one past the end: a zero
@@ -77,24 +77,24 @@ class Measure(ABC):
         return Operator(forward, adjoint), _entries(b, places)
 
     def prepared(self, structure: Structure, b: Array) -> Measure:
-        """The measure checked against, and fitted to, a structure and samples."""
+        """Check the measure for a structure and samples, and return it ready for use."""
         return self
 
 
 class Weighted(Measure):
     """Samples of the signal itself, each with a weight: `1/2 ||weights * (y - b)||^2`.
 
-    `b` has the signal's shape and units. What has weight zero is not seen: it is ignored
-    and may be NaN.
+    `b` has the signal's shape and units. Samples with weight zero count as missing: they are
+    ignored and may be NaN.
 
     Parameters
     ----------
     weights : array or "lifted"
-        Real weights of at least zero, in the signal's shape. "lifted" stands for
-        `sqrt(multiplicity)`, which measures the misfit in the structured matrix and makes
-        the problem well conditioned.
+        Real weights of at least zero, in the signal's shape. "lifted" means
+        `sqrt(multiplicity)`: this measures the misfit in the structured matrix and makes the
+        problem well conditioned.
     seen : array of bool, optional
-        Which samples are seen; the others get weight zero.
+        Which samples are present; the others get weight zero.
 
     Examples
     --------
@@ -115,9 +115,12 @@ class Weighted(Measure):
             self.weights = as_array(weights)
             host = to_numpy(self.weights)
             if host.dtype.kind not in "fiu":
-                raise TypeError(f"weights have dtype {host.dtype}, but real numbers are expected")
+                raise TypeError(f"weights has dtype {host.dtype}, but real numbers are expected")
             if not np.all(np.isfinite(host)) or np.any(host < 0):
-                raise ValueError("weights must be finite and at least zero")
+                raise ValueError(
+                    "weights contains NaN, inf or a negative number, but finite "
+                    "numbers of at least zero are expected"
+                )
         self.seen = None if seen is None else _boolean(seen)
 
     def prepared(self, structure: Structure, b: Array) -> Weighted:
@@ -129,7 +132,10 @@ class Weighted(Measure):
             weights = np.where(self.seen, weights, 0.0)
         _check_shape("b", b.shape, structure.signal_shape, structure)
         if not np.any(weights > 0):
-            raise ValueError("nothing is seen: at least one sample needs a weight above zero")
+            raise ValueError(
+                "all samples are missing or have weight zero, but at least one with a weight above "
+                "zero is expected"
+            )
         return Weighted(like(weights.astype(float), b, real=True))
 
     def data(self, b: Array) -> Array:
@@ -153,9 +159,9 @@ class Weighted(Measure):
 
 
 class Mask(Weighted):
-    """Samples of the signal itself at some places: `1/2 ||y - b||^2` over what is seen.
+    """Samples of the signal itself at some places: `1/2 ||y - b||^2` over the samples seen.
 
-    `b` has the signal's shape; what is not seen is ignored and may be NaN.
+    `b` has the signal's shape. Entries that are not seen are ignored and may be NaN.
 
     Parameters
     ----------
@@ -202,14 +208,14 @@ class Operator(Measure):
     Parameters
     ----------
     forward : callable
-        Takes a signal, returns an array of the shape of `b`.
+        Takes a signal and returns an array of the shape of `b`.
     adjoint : callable
-        Takes such an array, returns a signal. Its data type decides that of the solution:
-        an adjoint that returns real parts makes for a real signal.
+        Takes such an array and returns a signal. The data type of this signal is that of the
+        solution: return real parts if the signal is real.
 
     Examples
     --------
-    The running sum of a signal is measured:
+    Measure the running sum of a signal:
 
     >>> import numpy as np
     >>> from structrank import Hankel, Operator, Problem
@@ -221,16 +227,16 @@ class Operator(Measure):
     def __init__(
         self, forward: Callable[[Array], Array], adjoint: Callable[[Array], Array]
     ) -> None:
-        self._forward, self.adjoint_transformed = forward, adjoint
+        self._forward, self._adjoint = forward, adjoint
 
     def forward(self, y: Array) -> Array:
         return _copied(self._forward(y))
 
     def adjoint(self, data: Array) -> Array:
-        return _copied(self.adjoint_transformed(data))
+        return _copied(self._adjoint(data))
 
     def prepared(self, structure: Structure, b: Array) -> Operator:
-        """The operator, after a check of its shapes and a dot test of its adjoint."""
+        """Check the operator's shapes, and its adjoint by a dot test."""
         back = self.adjoint(b)
         _check_shape("the adjoint's result", back.shape, structure.signal_shape, structure)
         rng = np.random.default_rng(0)
@@ -238,21 +244,23 @@ class Operator(Measure):
         there = self.forward(y)
         if tuple(there.shape) != tuple(b.shape):
             raise ValueError(
-                f"the operator's result has shape {tuple(there.shape)}, but b has {tuple(b.shape)}"
+                f"the operator's result has shape {tuple(there.shape)}, but b has shape "
+                f"{tuple(b.shape)}"
             )
         one, other = inner(there, data), inner(y, self.adjoint(data))
         scale = np.sqrt(inner(there, there) * inner(data, data))
-        if not abs(one - other) <= 1e3 * epsilon(back) ** 0.75 * scale:
+        tolerance = 1e3 * epsilon(back) ** 0.75  # 2e-9 in double, 6e-3 in single precision
+        if not abs(one - other) <= tolerance * scale:
             raise ValueError(
                 "the operator's adjoint fails the dot test: Re <A y, d> is "
-                f"{one:.6g}, but Re <y, A^* d> is {other:.6g} for random y and d; they "
-                "have to be equal"
+                f"{one:.6g}, but Re <y, A^* d> is {other:.6g} for random y and d, and equal "
+                "numbers are expected"
             )
         return self
 
 
 def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
-    """The `Measure` that a user's `measure` argument stands for."""
+    """Convert a user's `measure` argument to a `Measure`."""
     if measure is None:
         return Everything()
     if isinstance(measure, Measure):
@@ -264,14 +272,14 @@ def as_measure(measure: Any, structure: Structure, b: Array) -> Measure:
     if hasattr(measure, "matvec") and hasattr(measure, "rmatvec"):
         return _from_linear_operator(measure, structure, b)
     raise TypeError(
-        f"measure is {type(measure).__name__}, but expected None (everything is seen), Mask, "
-        "Weighted, 'lifted', a linear operator with matvec and rmatvec, or a pair of functions "
-        "(forward, adjoint)"
+        f"measure is {type(measure).__name__}, but None (the whole signal), Mask, Weighted, "
+        "'lifted', a linear operator with matvec and rmatvec, or a pair of functions (forward, "
+        "adjoint) is expected"
     )
 
 
 def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Operator:
-    """A SciPy or PyLops operator, which works on flat NumPy vectors."""
+    """Convert a SciPy or PyLops operator, which works on flat NumPy vectors."""
     size, count = int(np.prod(structure.signal_shape)), int(np.prod(b.shape))
     if tuple(operator.shape) != (count, size):
         raise ValueError(
@@ -279,7 +287,7 @@ def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Oper
             f"signals of {structure!r} have {size} entries: expected ({count}, {size})"
         )
 
-    def applied(product: Callable[[np.ndarray], np.ndarray], x: Array, shape: tuple) -> Array:
+    def applied(product: Callable[[NDArray], NDArray], x: Array, shape: tuple[int, ...]) -> Array:
         result = np.reshape(product(to_numpy(x).reshape(-1)), tuple(shape))
         return with_precision(result, b)
 
@@ -290,13 +298,13 @@ def _from_linear_operator(operator: Any, structure: Structure, b: Array) -> Oper
 
 
 def _entries(values: Array, places: NDArray) -> Array:
-    """Entries of the flattened values."""
+    """Select entries of the flattened values."""
     xp = array_namespace(values)
     return xp.take(xp.reshape(values, (-1,)), like(places, values), axis=0)
 
 
 def _copied(result: Any) -> Array:
-    """An operator's result in memory of its own: operators may reuse theirs."""
+    """Copy an operator's result, since operators may reuse their memory."""
     if not is_array_api_obj(result) or not is_floating(result):
         kind = getattr(result, "dtype", type(result).__name__)
         raise TypeError(f"the operator returned {kind}, but a floating-point array is expected")
@@ -310,14 +318,16 @@ def _random_like(x: Array, rng: np.random.Generator) -> Array:
     return like(values, x)
 
 
-def _boolean(seen: Any) -> np.ndarray:
-    seen = to_numpy(as_array(seen))
-    if seen.dtype.kind != "b":
-        raise TypeError(f"seen has dtype {seen.dtype}, but a boolean array is expected")
-    return seen
+def _boolean(seen: Any) -> NDArray:
+    host = to_numpy(as_array(seen))
+    if host.dtype.kind != "b":
+        raise TypeError(f"seen has dtype {host.dtype}, but a boolean array is expected")
+    return host
 
 
-def _check_shape(name: str, got: tuple, expected: tuple, structure: Structure) -> None:
+def _check_shape(
+    name: str, got: tuple[int, ...], expected: tuple[int, ...], structure: Structure
+) -> None:
     if tuple(got) != tuple(expected):
         raise ValueError(
             f"{name} has shape {tuple(got)}, but {structure!r} expects {tuple(expected)}"

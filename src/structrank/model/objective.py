@@ -1,4 +1,4 @@
-"""The penalised objective (reform2) on thin factors: value, gradient, line polynomial."""
+"""The penalised objective (reform2) on thin factors: value, gradient, values along a line."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .._array import Array, add_scaled, gram, inner, like
 from .._checks import positive
 from ..structures import Structure
 from . import quartic
-from .linalg import SingularPairs, random_vector, top_singular_pairs
+from .gradient import Gradient
+from .linalg import random_vector
 from .lowrank import LowRank
 from .penalties import (
     Factors,
     Penalty,
     ProjectionPenalty,
-    Remainder,
     ShiftedDifferencePenalty,
     SparseDifferencePenalty,
 )
@@ -25,7 +25,7 @@ from .problem import Problem
 
 @dataclass
 class Point:
-    """Factors of X with what the objective has computed about them."""
+    """Factors of X, with the quantities that the objective has computed from them."""
 
     U: Array  # M x r
     V: Array  # N x r
@@ -37,8 +37,8 @@ class Point:
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
-    products: tuple[np.ndarray, ...]  # what the penalty wants to keep
-    signs: np.ndarray | None = None  # V = U diag(signs), where X and the structure are symmetric
+    products: tuple[np.ndarray, ...]  # small matrices that the penalty keeps
+    signs: np.ndarray | None = None  # V = U diag(signs), if X and the structure are symmetric
     loss: float = 0.0  # 1/2 ||A y - b||^2
     violation_squared: float = 0.0  # ||B (X - Q0)||^2
 
@@ -53,21 +53,21 @@ class Point:
 
 
 class Penalized:
-    """The paper's (reform2) in its factors.
+    """The paper's problem (reform2) as a function of the factors of X.
 
     `phi(X) = f(X) + mu ||X||_*`, `f(X) = 1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2`
 
-    and `psi(U, V) = f(U V^H) + mu/2 (||U||^2 + ||V||^2)`, an upper bound of phi, tight for
-    balanced factors. C is C_proj, the mean over all copies of a signal entry.
+    and `psi(U, V) = f(U V^H) + mu/2 (||U||^2 + ||V||^2)`, an upper bound of phi that equals phi
+    for balanced factors. C is C_proj, the mean over all copies of a signal entry.
 
     Parameters
     ----------
     problem : Problem
     lam : float
-        Price of a departure from the structure, above zero.
+        Weight of the penalty on departures from the structure, above zero.
     penalty : {"projection", "difference"} or Penalty
-        Which B: "projection" is `B = I - P`, the distance to the structured matrices;
-        "difference" is the paper's, differences of neighbouring copies.
+        Which B: "projection" gives `B = I - P`, the distance to the structured matrices,
+        "difference" the paper's differences of neighbouring copies.
 
     Examples
     --------
@@ -90,14 +90,14 @@ class Penalized:
         self.penalty = _penalty(penalty, self.structure, reference)
         self.target, self.offset_mean = problem.data, None
         if self.structure.offset is not None:
-            # X = Q0 + Q(y) has C X = y + C Q0: the unknown carries the offset's mean along.
+            # X = Q0 + Q(y) has C X = y + C Q0: the unknown includes the mean of the offset.
             self.offset_mean = self.structure.average_dense(like(self.structure.offset, reference))
             self.target = problem.data + problem.measure.forward(self.offset_mean)
 
     # -- values -------------------------------------------------------------------------
 
     def at(self, X: LowRank) -> Point:
-        """Everything about `X` that values and gradients need."""
+        """Compute everything about `X` that values and gradients need."""
         S = self.structure
         if X.rank == 0:  # transforms need something to work on
             X = LowRank.ones(X.shape, X.U).scaled(0.0)
@@ -106,7 +106,7 @@ class Penalized:
         right = S.transform_right(X.V) if signs is None else S.transform_mirrored(left, signs)
         total = S.adjoint_transformed((left, right))
         y = total * self.inverse_multiplicity
-        data = self.measure.forward(y) + 0.0  # memory of its own
+        data = self.measure.forward(y) + 0.0  # a copy, which may be changed
         residual = data - self.target
         grams = gram(X.U, X.U), gram(X.V, X.V)
         products = self.penalty.products(X.U, X.V, signs)
@@ -116,45 +116,45 @@ class Penalized:
         return point
 
     def smooth(self, point: Point) -> float:
-        """`f(X)`."""
+        """Compute `f(X)`."""
         return point.loss + self.lam / 2 * point.violation_squared
 
     def psi(self, point: Point) -> float:
-        """`f(U V^H) + mu/2 (||U||^2 + ||V||^2)`."""
+        """Compute `f(U V^H) + mu/2 (||U||^2 + ||V||^2)`."""
         return self.smooth(point) + self.mu * point.half_norms
 
     def value(self, X: LowRank) -> float:
-        """`phi(X)`."""
+        """Compute `phi(X)`."""
         return self.smooth(self.at(X)) + self.mu * X.nuclear_norm()
 
     def signal(self, point: Point) -> Array:
-        """The signal that belongs to `X`."""
+        """Return the signal of `X`."""
         return point.y if self.offset_mean is None else point.y - self.offset_mean
 
     def gamma(self, point: Point) -> Array:
-        """`b - A(y)`. With `Lambda = -grad f(X)` it obeys `A^* gamma = Q^* Lambda`, as B Q = 0."""
+        """Return `b - A(y)`; for `Lambda = -grad f(X)`, `A^* gamma = Q^* Lambda`, as B Q = 0."""
         return -point.residual
 
     def violation(self, point: Point) -> float:
-        """Structure violation `||B (X - Q0)||_F`."""
+        """Compute the structure violation `||B (X - Q0)||_F`."""
         return float(np.sqrt(point.violation_squared))
 
     def magnitude(self, point: Point) -> float:
-        """Norm of what cancels in the gradient, which says how large its rounding errors are."""
+        """Compute the norm of the terms that cancel in the gradient: the scale of its rounding."""
         return self.lam * float(np.sqrt(max(point.X.norm_squared(), 0.0)))
 
     def curvature(self, point: Point) -> float:
-        """Second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
+        """Compute the second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
         return inner(point.data, point.data) + self.lam * self.penalty.quadratic(point)
 
     def slope_at_zero(self, point: Point) -> float:
-        """`<grad f(0), X>`; f is quadratic, so `<grad f(X), X>` is this plus the curvature."""
+        """Compute `<grad f(0), X>`; adding the curvature gives `<grad f(X), X>`."""
         return self.lam * self.penalty.linear(point) - inner(self.target, point.data)
 
     # -- gradients ----------------------------------------------------------------------
 
     def gradient(self, point: Point) -> Gradient:
-        """`grad f(X)`, structured plus low rank, as an operator."""
+        """Return `grad f(X)` as an operator: a structured plus a low-rank matrix."""
         return Gradient(
             self.structure,
             self.structure.transform_signal(self._gradient_signal(point)),
@@ -163,9 +163,9 @@ class Penalized:
         )
 
     def factor_gradient(self, point: Point) -> Factors:
-        """Gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`.
+        """Compute the gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`.
 
-        Where the point has signs the second is the first times them, and left out.
+        If the point has signs, the second is the first times the signs, and is not computed.
         """
         S = self.structure
         signal = S.transform_signal(self._gradient_signal(point))
@@ -175,64 +175,28 @@ class Penalized:
         return self.penalty.add_factor_products(structured, point, self.lam, self.mu)
 
     def factor_curvature(self, point: Point) -> tuple[np.ndarray, ...]:
-        """About the second derivatives of psi: `lam V^H V + mu` and `lam U^H U + mu`."""
+        """Approximate the second derivatives of psi: `lam V^H V + mu` and `lam U^H U + mu`."""
         grams = (point.gram_V, point.gram_U) if point.signs is None else (point.gram_V,)
         ridge = self.mu * np.eye(point.gram_U.shape[0])
         return tuple(self.lam * G + ridge for G in grams)
 
     def _gradient_signal(self, point: Point) -> Array:
-        """The g of `grad f(X) = Q(g) + lam R`."""
+        """Compute the g of `grad f(X) = Q(g) + lam R`."""
         g = self.measure.adjoint(point.residual) * self.inverse_multiplicity
         return self.penalty.add_signal(g, point, self.lam)
 
     # -- along a line -------------------------------------------------------------------
 
     def line(self, point: Point, DU: Array, DV: Array | None = None) -> Line:
-        """Psi along `(U + t DU, V + t DV)`; without DV, V stays `U diag(signs)`."""
+        """Return psi along `(U + t DU, V + t DV)`; without DV, V stays `U diag(signs)`."""
         return Line(self, point, DU, DV)
-
-
-class Gradient:
-    """`Q(g) + lam R` for a structured Q(g) and a thin R, never formed.
-
-    Its signal is held transformed, so that one product with a vector costs
-    two transforms.
-    """
-
-    def __init__(
-        self, structure: Structure, transformed_signal: Array, lam: float, remainder: Remainder
-    ) -> None:
-        self.structure, self.lam = structure, lam
-        self.transformed_signal, self.remainder = transformed_signal, remainder
-
-    def matmul(self, Z: Array) -> Array:
-        """`grad f(X) @ Z` for Z of shape (N, r)."""
-        S = self.structure
-        structured = S.matmul_transformed(self.transformed_signal, S.transform_right(Z))
-        return structured + self.lam * self.remainder.matmul(Z)
-
-    def rmatmul(self, Z: Array) -> Array:
-        """`grad f(X)^H @ Z` for Z of shape (M, r)."""
-        S = self.structure
-        structured = S.rmatmul_transformed(self.transformed_signal, S.transform_left(Z))
-        return structured + self.lam * self.remainder.rmatmul(Z)
-
-    def top(self, count: int, start: Array, **options: float) -> SingularPairs:
-        """Leading singular pairs of `-grad f(X)`, the direction of steepest descent."""
-        return top_singular_pairs(
-            lambda v: -self.matmul(v[:, None])[:, 0],
-            lambda u: -self.rmatmul(u[:, None])[:, 0],
-            start,
-            count,
-            **options,  # type: ignore[arg-type]
-        )
 
 
 class Line:
     """psi along a line in the factors: a polynomial of degree four in the step.
 
-    Costs the transforms of the direction and two inverse transforms of signals. A
-    move along the line needs no transform at all, as transforms are linear.
+    It costs the transforms of the direction and two inverse transforms of signals. A move along
+    the line costs no transforms, because transforms are linear.
     """
 
     def __init__(self, objective: Penalized, point: Point, DU: Array, DV: Array | None) -> None:
@@ -262,11 +226,11 @@ class Line:
         self.psi = self.loss + objective.lam / 2 * self.violation_squared + objective.mu / 2 * norms
 
     def decrease(self, t: float) -> float:
-        """By how much a step of `t` lowers psi."""
+        """Compute by how much a step of `t` lowers psi."""
         return -quartic.value(np.concatenate([[0.0], self.psi[1:]]), t)
 
     def move(self, t: float) -> Point:
-        """The point at step `t`. Consumes the point the line started from."""
+        """Return the point at step `t`. Overwrites the point where the line started."""
         p = self.point
         G, H = self.gram_U, self.gram_V
         U = add_scaled(p.U, t, self.DU)
@@ -289,18 +253,19 @@ class Line:
 
 
 def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projection") -> float:
-    """The smallest mu for which the solution of the penalised problem is zero.
+    """Compute the smallest mu for which the solution of the penalised problem is zero.
 
-    It is the top singular value of the gradient at zero, `||Q(A^* b / multiplicity)||_2`.
+    This is the top singular value of the gradient at zero, `||Q(A^* b / multiplicity)||_2`.
 
     Parameters
     ----------
     problem : Problem
         Its own mu does not matter.
     lam : float, optional
-        Price of a departure from the structure. Matters for structures with an offset only.
+        Weight of the penalty on departures from the structure. It matters only for structures
+        with an offset.
     penalty : {"projection", "difference"}
-        Which departure. Matters for structures with an offset only.
+        Which penalty. It matters only for structures with an offset.
 
     Returns
     -------
@@ -314,17 +279,21 @@ def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projectio
     4.302776
     """
     if lam is None and problem.structure.offset is not None:
-        raise ValueError(f"{problem.structure!r} has an offset, so mu_max depends on lam: pass it")
+        raise ValueError(
+            f"lam is None, but mu_max depends on lam because {problem.structure!r} has an offset: "
+            "a number is expected"
+        )
     objective = Penalized(problem, 1.0 if lam is None else lam, penalty)
     reference = problem.backprojection
     zero = LowRank.zeros(problem.structure.shape, reference)
     gradient = objective.gradient(objective.at(zero))
     start = random_vector(problem.structure.shape[1], reference, seed=0)
-    return gradient.top(1, start, tolerance=1e-10, max_steps=300).upper
+    exact, most_steps = 1e-10, 300  # more digits than any use of mu needs
+    return gradient.top(1, start, tolerance=exact, max_steps=most_steps).upper
 
 
 def natural_lam(problem: Problem) -> float:
-    """The lam at which data and structure weigh about the same; 1 for lifted weights."""
+    """Compute the lam that weighs data and structure about equally; 1 for lifted weights."""
     z = problem.backprojection
     image = problem.measure.forward(z)
     square = inner(z, like(problem.structure.multiplicity.astype(float), z, real=True) * z)

@@ -1,8 +1,8 @@
-"""The two ways to price a departure from the structure: ||BX||^2 for two matrices B.
+"""Two penalties on departures from the structure: ||BX||^2 for two matrices B.
 
-Both vanish exactly on structured matrices. A penalty contributes to the gradient of the
-objective a structured part, given by a signal, and a part R that is applied to
-thin matrices. Along a line in the factors its value is a polynomial of degree four.
+Both are zero exactly for structured matrices. A penalty contributes two parts to the gradient of
+the objective: a structured part, given by a signal, and a part R that is applied to thin matrices.
+Along a line in the factors the penalty is a polynomial of degree four.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from .quartic import gram_line, products, square, trace_product
 if TYPE_CHECKING:
     from .objective import Line, Point
 
-Factors = tuple[Array, ...]  # U and V, or U alone where V goes with it
+Factors = tuple[Array, ...]  # U and V, or U alone if V is U times signs
 
 
 class Penalty(ABC):
-    """A price `||B (X - Q0)||^2` of a departure from the structure, Q0 its offset."""
+    """A penalty `||B (X - Q0)||^2` on departures from the structure with offset Q0."""
 
     symmetric = False  # whether the gradient at a symmetric real X is symmetric
 
     @abstractmethod
     def quadratic(self, point: Point) -> float:
-        """`||B X||^2`, without the offset."""
+        """Compute `||B X||^2`, without the offset."""
 
     @abstractmethod
     def linear(self, point: Point) -> float:
-        """`-<B Q0, B X>`."""
+        """Compute `-<B Q0, B X>`."""
 
     @abstractmethod
     def value(self, point: Point) -> float:
-        """`||B (X - Q0)||^2`."""
+        """Compute `||B (X - Q0)||^2`."""
 
     @abstractmethod
     def remainder(self, point: Point) -> Remainder:
-        """The part R of half the gradient that is applied to thin matrices."""
+        """Return the part R of half the gradient that is applied to thin matrices."""
 
     def add_signal(self, g: Array, point: Point, lam: float) -> Array:
-        """`g` plus `lam` times the signal of the rest, which is structured."""
+        """Add `lam` times the signal of the structured part of half the gradient to `g`."""
         return g
 
     def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        """Add `lam R V + mu U` and `lam R^H U + mu V`; only the first if the point has signs."""
         R = self.remainder(point)
         return (
             totals[0] + lam * R.matmul(point.V) + mu * point.U,
@@ -72,10 +72,10 @@ class Penalty(ABC):
 
     @abstractmethod
     def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
+        """Compute the coefficients of the penalty along a line."""
 
     def products(self, U: Array, V: Array, signs: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """Small matrices, linear in U and V, that a point keeps for the penalty."""
+        """Return small matrices, linear in U and V, that a point keeps for the penalty."""
         return ()
 
 
@@ -86,36 +86,36 @@ class ProjectionPenalty(Penalty):
         self.symmetric = structure.symmetric
         self.offset, self.constant = None, 0.0  # ||B Q0||^2
         if structure.offset is not None:
-            # The part of Q0 that no signal can produce; the rest is absorbed by the signal.
+            # The part of Q0 that no signal can produce; the signal accounts for the other part.
             offset = like(structure.offset, reference)
             self.offset = offset - structure.linear_to_dense(structure.average_dense(offset))
             self.constant = inner(self.offset, self.offset)
 
     def quadratic(self, point: Point) -> float:
-        """`||B X||^2`, without the offset."""
+        """Compute `||B X||^2`, without the offset."""
         norm = float(np.sum(point.gram_U * point.gram_V.T).real)
         return max(norm - inner(point.y, point.total), 0.0)
 
     def linear(self, point: Point) -> float:
-        """`-<B Q0, B X>`."""
+        """Compute `-<B Q0, B X>`."""
         if self.offset is None:
             return 0.0
         return -inner(point.U, array_namespace(point.U).matmul(self.offset, point.V))
 
     def value(self, point: Point) -> float:
-        """`||B (X - Q0)||^2`."""
+        """Compute `||B (X - Q0)||^2`."""
         return max(self.quadratic(point) + 2 * self.linear(point) + self.constant, 0.0)
 
     def add_signal(self, g: Array, point: Point, lam: float) -> Array:
-        """`g` plus the signal of the gradient's structured part, `-lam Q(y)`."""
+        """Add the signal of the structured part, `-lam Q(y)`, to `g`."""
         return add_scaled(g, -lam, point.y)
 
     def remainder(self, point: Point) -> Remainder:
-        """R = X - Q0, to be applied to thin matrices."""
+        """Return R = X - Q0, which is applied to thin matrices."""
         return point.X if self.offset is None else Shifted(point.X, self.offset)
 
     def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        """Add `lam R V + mu U` and `lam R^H U + mu V`; only the first if the point has signs."""
         ridge = mu * np.eye(point.gram_U.shape[0])
         sides = (point.U, point.gram_V), (point.V, point.gram_U)
         sums = tuple(
@@ -130,7 +130,7 @@ class ProjectionPenalty(Penalty):
         return sums
 
     def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
+        """Compute the coefficients of the penalty along a line."""
         coefficients = trace_product(line.gram_U, line.gram_V)
         p = line.point
         coefficients -= products((p.y, line.y1, line.y2), (p.total, line.total1, line.total2))
@@ -148,8 +148,8 @@ class ProjectionPenalty(Penalty):
 class ShiftedDifferencePenalty(Penalty):
     """The paper's B for Hankel and Toeplitz: differences of neighbouring copies.
 
-    Every box of differences makes `B X` the difference of two shifted copies of
-    `U V^H`, a matrix of rank 2r that is never multiplied out.
+    For every box of differences, `B X` is the difference of two shifted copies of `U V^H`: a
+    matrix of rank 2r that is never multiplied out.
     """
 
     def __init__(self, structure: Structure, reference: Array) -> None:
@@ -158,10 +158,12 @@ class ShiftedDifferencePenalty(Penalty):
         self.row_grid, self.column_grid, self.boxes = differences
 
     def _images(self, U: Array, V: Array) -> list[LowRank]:
-        """`B (U V^H)`, a low-rank matrix for every box."""
+        """Compute `B (U V^H)`: one low-rank matrix per box."""
         xp = array_namespace(U)
 
-        def side_by_side(F: Array, grid: tuple, plus: Slices, minus: Slices, sign: float) -> Array:
+        def side_by_side(
+            F: Array, grid: tuple[int, ...], plus: Slices, minus: Slices, sign: float
+        ) -> Array:
             return xp.concat([_cut(F, grid, plus), sign * _cut(F, grid, minus)]).T
 
         return [
@@ -173,21 +175,21 @@ class ShiftedDifferencePenalty(Penalty):
         ]
 
     def quadratic(self, point: Point) -> float:
-        """`||B X||^2`."""
+        """Compute `||B X||^2`."""
         return max(sum(image.norm_squared() for image in self._images(point.U, point.V)), 0.0)
 
     value = quadratic
 
     def linear(self, point: Point) -> float:
-        """`-<B Q0, B X>`: no offset here."""
+        """Return zero: there is no offset."""
         return 0.0
 
     def remainder(self, point: Point) -> Remainder:
-        """R = B^T B X, to be applied to thin matrices."""
+        """Return R = B^T B X, which is applied to thin matrices."""
         return _ShiftedRemainder(self, self._images(point.U, point.V))
 
     def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
+        """Compute the coefficients of the penalty along a line."""
         images = self._images(line.point.U, line.point.V)
         directions = self._images(line.DU, line.DV)
         return sum(
@@ -200,13 +202,13 @@ class ShiftedDifferencePenalty(Penalty):
 
 
 class SparseDifferencePenalty(Penalty):
-    """The paper's B for any structure, as a sparse matrix: O(MN) memory, NumPy only."""
+    """The paper's B for any structure, as a sparse matrix: O(MN) memory, NumPy arrays only."""
 
     def __init__(self, structure: Structure, reference: Array) -> None:
         if not is_numpy_array(reference):
             raise TypeError(
-                f'penalty="difference" with {structure!r} needs a sparse matrix and so NumPy '
-                f'arrays, but b is {type(reference).__name__}; use penalty="projection"'
+                f'penalty="difference" with {structure!r} uses sparse matrices and expects a NumPy '
+                f'array, but b is {type(reference).__name__}; use penalty="projection"'
             )
         self.structure = structure
         self.B = structure_matrix(structure)
@@ -217,33 +219,33 @@ class SparseDifferencePenalty(Penalty):
         return self.B @ vec(self.structure, U @ conj(V).T)
 
     def quadratic(self, point: Point) -> float:
-        """`||B X||^2`, without the offset."""
+        """Compute `||B X||^2`, without the offset."""
         image = self._image(point.U, point.V)
         return inner(image, image)
 
     def linear(self, point: Point) -> float:
-        """`-<B Q0, B X>`."""
+        """Compute `-<B Q0, B X>`."""
         return -inner(self._image(point.U, point.V), self.B_offset.astype(point.U.dtype))
 
     def value(self, point: Point) -> float:
-        """`||B (X - Q0)||^2`."""
+        """Compute `||B (X - Q0)||^2`."""
         image = self._image(point.U, point.V) - self.B_offset
         return inner(image, image)
 
     def remainder(self, point: Point) -> Remainder:
-        """R = B^T B (X - Q0), to be applied to thin matrices."""
+        """Return R = B^T B (X - Q0), which is applied to thin matrices."""
         R = self.B.T @ (self._image(point.U, point.V) - self.B_offset)
         return _Dense(unvec(self.structure, R).astype(point.U.dtype))
 
     def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
+        """Compute the coefficients of the penalty along a line."""
         U, V, DU, DV = line.point.U, line.point.V, line.DU, line.DV
         first = self._image(U, DV) + self._image(DU, V)
         return square(self._image(U, V) - self.B_offset, first, self._image(DU, DV))
 
 
 class Remainder(Protocol):
-    """The part of a penalty's gradient that is not structured."""
+    """The unstructured part R of a penalty's gradient, as a linear map."""
 
     def matmul(self, Z: Array) -> Array: ...
 
@@ -262,7 +264,7 @@ class _Dense:
 
 
 class Shifted:
-    """A low-rank matrix minus a constant dense one."""
+    """A low-rank matrix minus a constant dense matrix."""
 
     def __init__(self, X: LowRank, offset: Array) -> None:
         self.X, self.offset = X, _Dense(offset)
@@ -275,7 +277,7 @@ class Shifted:
 
 
 class _ShiftedRemainder:
-    """`B^T (B X)` from the low-rank images of the boxes."""
+    """The linear map `B^T (B X)`, from the low-rank images of the boxes."""
 
     def __init__(self, penalty: ShiftedDifferencePenalty, images: list[LowRank]) -> None:
         self.penalty, self.images = penalty, images
@@ -301,7 +303,7 @@ def _shift_and_add(
     target: tuple[int, ...],
     moves: Sequence[tuple[Slices, Slices, Slices, Slices, Callable[[Array], Array]]],
 ) -> Array:
-    """Sum over boxes: what `product` makes of a cut of Z, put back on either side."""
+    """Apply the product of every box to a cut of Z, and sum the results on both sides."""
     xp = array_namespace(Z)
     out = xp.zeros((Z.shape[1], *target), dtype=Z.dtype, device=device(Z))
     for from_plus, to_plus, from_minus, to_minus, product in moves:
@@ -313,7 +315,7 @@ def _shift_and_add(
 
 
 def _cut(F: Array, grid: tuple[int, ...], slices: Slices) -> Array:
-    """Rows of F in a box of the grid, as the columns of (r, rows)."""
+    """Select the rows of F in a box of the grid, as the columns of (r, rows)."""
     xp = array_namespace(F)
     box = xp.reshape(F.T, (F.shape[1], *grid))[(slice(None), *slices, ...)]
     return xp.reshape(box, (F.shape[1], prod(box.shape[1:])))

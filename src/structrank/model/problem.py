@@ -1,4 +1,4 @@
-"""The problem: a structure, samples, how they were measured, and the price of rank."""
+"""The problem: a structure, samples, how they were measured, and the weight of rank."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._array import (
     is_floating,
     to_numpy,
 )
-from .._checks import positive
+from .._checks import instance_of, positive
 from ..structures import Structure
 from .lowrank import LowRank
 from .measure import Everything, as_measure
@@ -35,13 +35,13 @@ class Problem:
     structure : Structure
         The map Q from signals to matrices.
     b : array
-        The samples, real or complex floating point. NumPy, PyTorch, CuPy, JAX: the solution
-        is of the same library, device and precision. Under a mask or weights
-        `b` has the signal's shape, and what is not seen is ignored and may be NaN.
+        The samples, real or complex floating point, as an array of NumPy, PyTorch, CuPy or JAX.
+        The solution has the same library, device and precision. With a mask or weights, `b` has
+        the signal's shape; entries that are not seen are ignored and may be NaN.
     mu : float
-        Price of the nuclear norm, above zero.
+        Weight of the nuclear norm, above zero.
     measure : optional
-        How `b` came from the signal: None (everything is seen), `Mask(seen)`,
+        How `b` was taken from the signal: None (the whole signal), `Mask(seen)`,
         `Weighted(weights)`, "lifted" (weights `sqrt(multiplicity)`), a SciPy or PyLops linear
         operator, or a pair of functions (forward, adjoint).
 
@@ -65,23 +65,26 @@ class Problem:
                 "Hankel(100, window=50) is expected"
             )
         if isinstance(self.b, np.ma.MaskedArray):
-            raise TypeError("b is a masked array: pass b.data and measure=Mask(~b.mask) instead")
+            raise TypeError(
+                "b is a masked array, but a plain array is expected: pass b.data and "
+                "measure=Mask(~b.mask)"
+            )
         b = as_array(self.b)
         if not is_floating(b):
             raise TypeError(
                 f"b has dtype {b.dtype}, but a real or complex floating dtype of single or "
                 "double precision is expected: convert it first, for example with astype(float)"
             )
-        b = array_namespace(b).asarray(b, copy=True)  # later changes are not ours
+        b = array_namespace(b).asarray(b, copy=True)  # the user may change theirs later
         check_multiplicity(self.structure)
         measure = as_measure(self.measure, self.structure, b).prepared(self.structure, b)
         object.__setattr__(self, "mu", positive(self.mu, "mu"))
         object.__setattr__(self, "b", b)
         object.__setattr__(self, "measure", measure)
         if not np.all(np.isfinite(to_numpy(self.data))):
-            hint = "; if NaN stands for missing, pass measure=Mask(~np.isnan(b))"
+            hint = "; if NaN means missing, pass measure=Mask(~np.isnan(b))"
             raise ValueError(
-                "b holds NaN or inf where it is seen, but finite numbers are expected"
+                "b contains NaN or inf where it is seen, but finite numbers are expected"
                 + (hint if isinstance(measure, Everything) else "")
             )
         offset = self.structure.offset
@@ -92,12 +95,12 @@ class Problem:
 
     @cached_property
     def data(self) -> Array:
-        """The right-hand side in the space of `A(y)`; zero where nothing is seen."""
+        """The right-hand side in the space of `A(y)`; zero where samples are missing."""
         return self.measure.data(self.b)
 
     @cached_property
     def backprojection(self) -> Array:
-        """`A^* b`: a signal, of the library, device and precision of the solution."""
+        """`A^* b`: a signal in the library, device and precision of the solution."""
         return self.measure.adjoint(self.data)
 
     @cached_property
@@ -107,7 +110,7 @@ class Problem:
 
     @cached_property
     def seen(self) -> NDArray:
-        """Which entries of `b` count: those with a weight above zero, all for an operator."""
+        """Which entries of `b` are used: those with a weight above zero; all for an operator."""
         if self.sample_weights is None:
             return np.ones(tuple(self.b.shape), dtype=bool)
         return np.asarray(to_numpy(self.sample_weights) > 0)
@@ -118,20 +121,20 @@ class Problem:
         return int(np.count_nonzero(self.seen))
 
     def residual(self, y: Array) -> Array:
-        """The part of the data that a signal does not explain, `b - A(y)`."""
+        """Compute `b - A(y)`, the part of the data that a signal does not explain."""
         return self.data - self.measure.forward(y)
 
     def predicted(self, y: Array) -> Array:
-        """The values that `b` would have for a signal, without noise: `y` itself for samples."""
+        """Predict `b` for a signal without noise; this is `y` itself if `b` has samples of it."""
         return self.measure.predicted(y)
 
     def without(self, part: NDArray) -> Problem:
-        """The problem with a part of the samples, an array of bool, removed."""
+        """Return the problem without some samples, which a boolean array marks."""
         measure, b = self.measure.without(part, self.b)
         return replace(self, b=b, measure=measure)
 
     def misfit(self, y: Array) -> float:
-        """`1/2 ||A(y) - b||^2`."""
+        """Compute `1/2 ||A(y) - b||^2`."""
         residual = self.residual(y)
         return inner(residual, residual) / 2
 
@@ -145,36 +148,38 @@ class Problem:
 
 
 def check_multiplicity(structure: Structure) -> None:
-    """An error unless every entry of the signal stands in the matrix."""
+    """Raise an error unless every entry of the signal occurs in the matrix."""
     unused = int(np.count_nonzero(structure.multiplicity < 1))
     if unused:
         raise ValueError(
-            f"{unused} entries of the signal of {structure!r} stand nowhere in its matrix; "
+            f"{unused} entries of the signal of {structure!r} do not occur in its matrix, but "
             "every entry is expected to occur"
         )
 
 
 def checked_start(start: LowRank | None, problem: Problem) -> LowRank:
-    """`start` in the data type of the problem, by default zero, or an error if it does not fit.
+    """Check a start and convert it to the data type of the problem; the default is zero.
 
-    Where all data are zero, so is the solution, and the start: a relative gap closes there alone.
+    If all data are zero, the start is zero, which is the solution. A relative gap can be zero only
+    there.
     """
     shape, reference = problem.structure.shape, problem.backprojection
     if start is None:
         return LowRank.zeros(shape, reference)
-    if not isinstance(start, LowRank):
-        raise TypeError(f"start is {type(start).__name__}, but a LowRank is expected")
+    instance_of(start, LowRank, "start")
     if start.shape != shape:
-        raise ValueError(f"start has shape {start.shape}, but {problem.structure!r} has {shape}")
+        raise ValueError(
+            f"start has shape {start.shape}, but {problem.structure!r} expects {shape}"
+        )
     if type(start.U) is not type(reference):
         raise TypeError(
-            f"start holds {type(start.U).__name__}, but the problem {type(reference).__name__}: "
-            "they have to be of one array library"
+            f"start consists of {type(start.U).__name__}, but the problem of "
+            f"{type(reference).__name__}: arrays of one array library are expected"
         )
     if is_complex(start.U) and not is_complex(reference):
-        raise TypeError("start is complex, but the signal is real")
+        raise TypeError("start is complex, but the signal is real: a real start is expected")
     if not all(np.all(np.isfinite(to_numpy(F))) for F in (start.U, start.V)):
-        raise ValueError("start holds NaN or inf, but finite factors are expected")
+        raise ValueError("start contains NaN or inf, but finite factors are expected")
     if problem.structure.offset is None and inner(problem.data, problem.data) == 0:
         return LowRank.zeros(shape, reference)
     xp = array_namespace(start.U, reference)

@@ -1,16 +1,14 @@
-"""The size of noise, measured so that outliers hardly move it."""
+"""The standard deviation of noise, estimated in a way that outliers hardly change."""
 
 from __future__ import annotations
 
 import numpy as np
 
-NORMAL_MEDIAN = 0.674489750196  # of the modulus of Gaussian noise
-
 
 def deviation_by_median(residuals: np.ndarray) -> float:
-    """Standard deviation of Gaussian noise by its median, which outliers hardly move.
+    """Estimate the standard deviation of Gaussian noise from the median of its modulus.
 
-    Complex noise is circular.
+    Outliers hardly change the median. Complex noise is assumed to be circular.
 
     Examples
     --------
@@ -21,5 +19,7 @@ def deviation_by_median(residuals: np.ndarray) -> float:
     >>> round(deviation_by_median(noise), 1)
     1.1
     """
-    unit = np.sqrt(np.log(2)) if np.iscomplexobj(residuals) else NORMAL_MEDIAN
-    return float(np.median(np.abs(residuals)) / unit)
+    unit_median = 0.674489750196  # median of the modulus of real Gaussian noise of deviation one
+    if np.iscomplexobj(residuals):
+        unit_median = np.sqrt(np.log(2))
+    return float(np.median(np.abs(residuals)) / unit_median)

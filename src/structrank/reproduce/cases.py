@@ -16,7 +16,8 @@ import numpy as np
 
 from ..model.problem import Problem
 from ..systems.covariances import empirical_covariances, realization_problem, sampling_noise_mu
-from ..systems.state_space import StateSpaceModel, random_system
+from ..systems.random_systems import random_system
+from ..systems.state_space import StateSpace
 
 ROWS, COLUMNS, ORDER, NOISE = 21, 100, 10, 0.05  # the paper's j, k, r, sigma
 
@@ -36,7 +37,7 @@ class Case:
     prices: dict[str, float] = field(default_factory=dict)  # mu by formulation; else by noise level
 
     @cached_property
-    def system(self) -> StateSpaceModel:
+    def system(self) -> StateSpace:
         """The true system."""
         return random_system(
             self.outputs,
@@ -50,7 +51,7 @@ class Case:
     def record(self) -> np.ndarray:
         """What is observed of it."""
         rng = np.random.default_rng([self.seed, 1])  # apart from that of the system
-        return self.system.simulate(self.samples, rng=rng, noise=NOISE)
+        return self.system.simulate(steps=self.samples, rng=rng, noise=NOISE)
 
     @cached_property
     def covariances(self) -> np.ndarray:

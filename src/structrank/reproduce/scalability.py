@@ -17,7 +17,7 @@ from ..model.problem import Problem
 from ..solvers import gcg, gcgls
 from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted
 from ..systems.covariances import empirical_covariances, realization_problem
-from ..systems.state_space import random_system
+from ..systems.random_systems import random_system
 from . import figures
 from .output import write_about, write_table
 
@@ -45,7 +45,7 @@ def scalability_problem(outputs: int, *, seed: int = 0) -> Problem:
     """The paper's set-up at spectral norm one, mu at half of mu_max."""
     system = random_system(outputs, ORDER, normalization="spectral", rng=seed)
     rng = np.random.default_rng([seed, 1])  # apart from that of the system
-    record = system.simulate(SAMPLES, rng=rng, noise=NOISE)
+    record = system.simulate(steps=SAMPLES, rng=rng, noise=NOISE)
     covariances = empirical_covariances(record, COLUMNS)
     mu = 0.5 * mu_max(realization_problem(covariances, ROWS, COLUMNS, 1.0))
     return realization_problem(covariances, ROWS, COLUMNS, mu)

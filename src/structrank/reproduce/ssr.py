@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 from ..model.effective_rank import effective_rank
 from ..solvers.driver import Result, Stop
 from ..systems.realization import NotPositiveReal, realize
-from ..systems.state_space import StateSpaceModel
+from ..systems.state_space import StateSpace
 from . import figures
 from .cases import COLUMNS, NOISE, ROWS, Case, all_cases, well_posed
 from .comparison import LAM, METHODS, Curve, compare, comparison_rows, tune
@@ -140,7 +140,7 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
     return row, Recovered(seed, case.system.poles, found)
 
 
-def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpaceModel | None, bool]:
+def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpace | None, bool]:
     """A system with these covariances, and whether it needed a noise floor.
 
     Where the model of the order found is not stable, that of the largest lower order that is;

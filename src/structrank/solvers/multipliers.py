@@ -21,9 +21,10 @@ from .._array import (
     to_numpy,
 )
 from ..model.certificate import DenseLimit, dual_bound, nuclear_norm_bound
+from ..model.gradient import Gradient
 from ..model.linalg import Rounding, SingularPairs, random_vector
 from ..model.lowrank import LowRank
-from ..model.objective import Gradient, Penalized, Point, natural_lam
+from ..model.objective import Penalized, Point, natural_lam
 from ..model.problem import Problem
 from .augmented import Augmented
 from .local_search import local_search

@@ -1,4 +1,4 @@
-"""Structured matrices: shapes and fast products, no data."""
+"""Structured matrices: their shapes and fast products. A structure contains no data."""
 
 from .base import Structure
 from .circulant import Circulant

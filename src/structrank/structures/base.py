@@ -1,10 +1,10 @@
-"""What every structure offers: three products, and what follows from them."""
+"""The base class of structures: three products, and what follows from them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import device
@@ -16,7 +16,7 @@ Slices = tuple[slice, ...]
 
 
 class Box(NamedTuple):
-    """Two boxes of a matrix that hold equal entries: rows `X[plus] - X[minus] = 0` of B."""
+    """Two boxes of a matrix whose entries are equal: rows `X[plus] - X[minus] = 0` of B."""
 
     rows_plus: Slices
     columns_plus: Slices
@@ -25,7 +25,7 @@ class Box(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """The matrix B as boxes, whose slices address the grids of rows and columns."""
+    """The matrix B as a list of boxes; their slices index the grids of rows and columns."""
 
     row_grid: tuple[int, ...]
     column_grid: tuple[int, ...]
@@ -35,13 +35,12 @@ class Differences(NamedTuple):
 class Structure(ABC):
     """A linear map Q from signals to structured matrices.
 
-    Every entry of `Q(y)` is one entry of `y` or a fixed zero. A structure holds shapes,
-    never data. Subclasses set `shape` and `signal_shape` and define `index`; that is
-    enough for everything to work. For speed, override `matmul_transformed`,
-    `rmatmul_transformed` and `adjoint_transformed`. They get their arguments after the linear
-    maps `transform_signal`, `transform_left` and `transform_right` (copies unless overridden,
-    typically an FFT). Solvers use that these maps are linear: the transform of a sum is the sum of
-    the transforms.
+    Every entry of `Q(y)` is one entry of `y` or a fixed zero. A structure contains shapes, but no
+    data. Subclasses set `shape` and `signal_shape` and define `index`; then everything works.
+    For speed, override `matmul_transformed`, `rmatmul_transformed` and `adjoint_transformed`.
+    Their arguments have passed through the linear maps `transform_signal`, `transform_left` and
+    `transform_right`. By default these maps copy; typically they are FFTs. Solvers rely on
+    their linearity: the transform of a sum is the sum of the transforms.
 
     Attributes
     ----------
@@ -50,7 +49,7 @@ class Structure(ABC):
     signal_shape : tuple of int
         Shape of `y`.
     offset : ndarray or None
-        Constant matrix `Q0` added to the linear part (the affine case), where there is one.
+        Constant matrix `Q0` that is added to the linear part; None if there is none.
 
     Examples
     --------
@@ -73,14 +72,14 @@ class Structure(ABC):
 
     @abstractmethod
     def index(self) -> np.ndarray:
-        """Integer map of shape (M, N): which entry of the flattened `y` stands where.
+        """Return the integer map of shape (M, N) from matrix entries to the flattened `y`.
 
-        A fixed zero is marked -1. Memory O(MN): meant for small cases and for tests.
+        Fixed zeros are marked -1. This needs O(MN) memory: use it for small cases and tests.
         """
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
-        """How often each entry of `y` stands in the matrix; `Q* Q = diag(multiplicity)`."""
+        """How often each entry of `y` occurs in the matrix; `Q* Q = diag(multiplicity)`."""
         index, size = self.index(), int(np.prod(self.signal_shape))
         if index.shape != self.shape or index.min() < -1 or index.max() >= size:
             raise ValueError(
@@ -90,7 +89,7 @@ class Structure(ABC):
         return np.bincount(index[index >= 0], minlength=size).reshape(self.signal_shape)
 
     def differences(self) -> Differences | None:
-        """The equalities between neighbouring copies as boxes, where they have that form."""
+        """Return the equalities between neighbouring copies as boxes, or None if impossible."""
         return None
 
     @property
@@ -104,41 +103,46 @@ class Structure(ABC):
         return False
 
     def block_column(self) -> Structure:
-        """The structure that one column of each block sees: itself without blocks."""
+        """Return the structure of the first column of every block; itself without blocks."""
         return self
 
-    # -- products with transformed arguments: what a subclass overrides for speed --------
+    # -- products with transformed arguments: a subclass overrides these for speed --------
 
     def transform_signal(self, y: Array) -> Array:
+        """Transform a signal, for `matmul_transformed` and `rmatmul_transformed`."""
         return self.linear_to_dense(y)
 
     def transform_left(self, U: Array) -> Array:
-        return U + 0.0  # a transform is memory of its own
+        """Transform a left factor of shape (M, r)."""
+        return U + 0.0  # a transform never shares memory with its argument
 
     def transform_right(self, V: Array) -> Array:
+        """Transform a right factor of shape (N, r)."""
         return V + 0.0
 
     def transform_mirrored(self, left: Array, signs: np.ndarray) -> Array:
-        """`transform_right(U diag(signs))` from `transform_left(U)`, for a real U."""
+        """Compute `transform_right(U diag(signs))` from `transform_left(U)`, for a real U."""
         return left * like(signs, left)
 
     def matmul_transformed(self, signal: Array, right: Array) -> Array:
+        """Compute `Q(y) @ V` without the offset from transformed arguments."""
         return array_namespace(signal).matmul(signal, right)
 
     def rmatmul_transformed(self, signal: Array, left: Array) -> Array:
+        """Compute `Q(y)^H @ U` without the offset from transformed arguments."""
         xp = array_namespace(signal)
         return xp.matmul(_conj_transpose(signal), left)
 
     def adjoint_transformed(self, *pairs: tuple[Array, Array]) -> Array:
-        """`Q*(sum_i U_i V_i^H)` for pairs of transformed factors."""
+        """Compute `Q*(sum_i U_i V_i^H)` for pairs of transformed factors."""
         xp = array_namespace(pairs[0][0])
         X = sum(xp.matmul(left, _conj_transpose(right)) for left, right in pairs)
         return self.adjoint_dense(X)
 
-    # -- the public surface ------------------------------------------------------------
+    # -- products for users --------------------------------------------------------------
 
     def matmul(self, y: Array, V: Array) -> Array:
-        """`Q(y) @ V`.
+        """Compute `Q(y) @ V`.
 
         Parameters
         ----------
@@ -157,7 +161,7 @@ class Structure(ABC):
         return out if V.ndim == 2 else out[:, 0]
 
     def rmatmul(self, y: Array, U: Array) -> Array:
-        """`Q(y)^H @ U`.
+        """Compute `Q(y)^H @ U`.
 
         Parameters
         ----------
@@ -176,9 +180,9 @@ class Structure(ABC):
         return out if U.ndim == 2 else out[:, 0]
 
     def adjoint(self, U: Array, V: Array) -> Array:
-        """`Q*(U V^H)`: the sum over all places where each entry of the signal stands.
+        """Compute `Q*(U V^H)`: for each entry of the signal, the sum over its places.
 
-        The adjoint of the linear part of Q, whatever the `offset`.
+        This is the adjoint of the linear part of Q; the `offset` does not matter.
 
         Parameters
         ----------
@@ -200,7 +204,7 @@ class Structure(ABC):
         return self.adjoint_transformed((self.transform_left(U), self.transform_right(V)))
 
     def average(self, U: Array, V: Array) -> Array:
-        """`C_proj(U V^H)`: the signal whose structured matrix is nearest to `U V^H`.
+        """Compute `C_proj(U V^H)`: the signal whose structured matrix is nearest to `U V^H`.
 
         Parameters
         ----------
@@ -216,7 +220,7 @@ class Structure(ABC):
         return y if self.offset is None else y - self.average_dense(like(self.offset, y))
 
     def average_dense(self, X: Array) -> Array:
-        """`C_proj X` for a dense matrix (of the linear part of Q)."""
+        """Compute `C_proj X` for a dense matrix and the linear part of Q."""
         X = as_array(X)
         if tuple(X.shape) != self.shape:
             raise ValueError(f"X has shape {tuple(X.shape)}, but {self!r} expects {self.shape}")
@@ -224,13 +228,13 @@ class Structure(ABC):
         return total / like(self.multiplicity.astype(float), total, real=True)
 
     def to_dense(self, y: Array) -> Array:
-        """`Q(y)` as an M x N array."""
+        """Form `Q(y)` as an M x N array."""
         (y,) = self._checked(y=y)
         dense = self.linear_to_dense(y)
         return dense if self.offset is None else dense + like(self.offset, dense)
 
     def linear_operator(self, y: Array) -> LinearOperator:
-        """`Q(y)` as a SciPy `LinearOperator` (NumPy arrays only), never formed."""
+        """Return `Q(y)` as a SciPy `LinearOperator`, without forming it (NumPy arrays only)."""
         y = to_numpy(as_array(y))
 
         def promoted(x: np.ndarray) -> np.ndarray:
@@ -245,7 +249,7 @@ class Structure(ABC):
             rmatmat=lambda U: self.rmatmul(y, promoted(U)),
         )
 
-    # -- the slow truth: gathers through the index map -----------------------------------
+    # -- slow reference products through the index map -----------------------------------
 
     @cached_property
     def flat_index(self) -> np.ndarray:
@@ -255,11 +259,11 @@ class Structure(ABC):
 
     @cached_property
     def _occurrences(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """Places of every entry of the signal, as rectangular tables.
+        """List the places of every entry of the signal in rectangular tables.
 
-        Entries with similar multiplicity share a table, padded to a power of two by the
-        place one past the end of the matrix; `order` brings the tables' rows back into
-        the signal's order.
+        Entries with similar multiplicity share a table. Its rows are padded to a power of two by
+        the place one past the end of the matrix. The second result, an order, puts the rows of
+        all tables back into the order of the signal.
         """
         flat = self.index().reshape(-1)
         places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
@@ -277,11 +281,13 @@ class Structure(ABC):
         return tables, np.argsort(np.concatenate(members))
 
     def linear_to_dense(self, y: Array) -> Array:
+        """Form `Q(y)` without the offset."""
         xp = array_namespace(y)
         padded = xp.concat([xp.reshape(y, (-1,)), xp.zeros_like(xp.reshape(y, (-1,))[:1])])
         return xp.reshape(xp.take(padded, like(self.flat_index, y)), self.shape)
 
     def adjoint_dense(self, X: Array) -> Array:
+        """Compute `Q*(X)` for a dense matrix."""
         xp = array_namespace(X)
         flat = xp.reshape(X, (-1,))
         padded = xp.concat([flat, xp.zeros_like(flat[:1])])
@@ -295,7 +301,7 @@ class Structure(ABC):
     # -- checks -------------------------------------------------------------------------
 
     def _checked(self, y: Array = None, **factors: tuple[Array, int]) -> list[Array]:
-        """Arguments as floating arrays of one dtype, after a check of their shapes."""
+        """Check shapes, and convert the arguments to floating arrays of one dtype."""
         arrays = []
         if y is not None:
             y = as_array(y)
@@ -324,13 +330,13 @@ class Structure(ABC):
             dtype = xp.result_type(dtype, xp.complex64)
         return [xp.astype(x, dtype, copy=False) for _, x in arrays]
 
-    # -- values -------------------------------------------------------------------------
+    # -- comparison ---------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return f"{type(self).__name__} ({self.shape[0]} x {self.shape[1]})"
 
-    def key(self) -> tuple:
-        """What distinguishes two structures of one class, as a hashable tuple."""
+    def key(self) -> tuple[Any, ...]:
+        """Return a hashable tuple that distinguishes two structures of one class."""
         return (id(self),)
 
     def __eq__(self, other: object) -> bool:

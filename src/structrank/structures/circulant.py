@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -32,14 +33,14 @@ class Circulant(Structure):
     def __init__(self, n: int) -> None:
         self.n = positive_int(n, "n")
         if self.n < 3:
-            raise ValueError(f"n is {n}, but Circulant expects 3 or more; use Indexed below that")
+            raise ValueError(f"n is {n}, but Circulant expects 3 or more; use Indexed instead")
         self.shape = (self.n, self.n)
         self.signal_shape = (self.n,)
 
     def __repr__(self) -> str:
         return f"Circulant({self.n})"
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return (self.n,)
 
     def index(self) -> np.ndarray:

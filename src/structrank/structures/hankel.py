@@ -1,10 +1,11 @@
-"""Hankel matrices: one class for 1-D, N-fold and block."""
+"""Hankel matrices: one class for one or several dimensions and for blocks."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -27,14 +28,15 @@ class Hankel(Structure):
     """N-fold block-Hankel matrix: `Q(y)[(i, a), (l, c)] = y[i + l, a, c]`.
 
     `i` and `l` run over N-dimensional windows, `a` and `c` over the rows and columns of
-    a block. Products are FFTs of the signal's own length.
+    a block. Products use FFTs of about the length of the signal.
 
     Parameters
     ----------
     signal_shape : int or tuple of int
         Length of the signal along each shifted axis.
     window : int or tuple of int
-        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
+        Number of rows of the matrix along each axis. The number of columns is
+        `signal_shape - window + 1`.
     block : tuple of two ints, optional
         Shape (m, n) of a sample, if samples are matrices. The signal then has shape
         `signal_shape + block`.
@@ -62,14 +64,14 @@ class Hankel(Structure):
         self.window = positive_ints(window, "window")
         if len(self.window) != len(self.lengths):
             raise ValueError(
-                f"window has {len(self.window)} entries and signal_shape {len(self.lengths)}; "
-                "they need one for each axis"
+                f"window has {len(self.window)} entries and signal_shape has "
+                f"{len(self.lengths)}, but one entry per axis is expected in both"
             )
         for w, length in zip(self.window, self.lengths, strict=True):
             if w > length:
                 raise ValueError(
-                    f"window {self.window} is larger than the signal {self.lengths}: "
-                    "each window must be at most as long as the signal along its axis"
+                    f"window is {self.window}, but the signal has lengths {self.lengths}: "
+                    "a window can be at most as long as the signal along each axis"
                 )
         self.block = None if block is None else positive_ints(block, "block")
         if self.block is not None and len(self.block) != 2:
@@ -83,7 +85,7 @@ class Hankel(Structure):
         block = f", block={self.block}" if self.block else ""
         return f"{type(self).__name__}({self.lengths}, window={self.window}{block})"
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return (self.lengths, self.window, self.block)
 
     def block_column(self) -> Hankel:
@@ -93,7 +95,7 @@ class Hankel(Structure):
 
     @property
     def symmetric(self) -> bool:
-        """Whether rows and columns are as many along every axis, and samples are numbers."""
+        """Whether there are as many rows as columns along every axis, and no blocks."""
         return self.block is None and self.window == self.columns and self.offset is None
 
     @property
@@ -117,7 +119,8 @@ class Hankel(Structure):
             )
         ]
         inside = np.arange(m * n).reshape(m, n)
-        return (site[:, None, :, None] * (m * n) + inside[:, None, :]).reshape(self.shape)
+        index: np.ndarray = site[:, None, :, None] * (m * n) + inside[:, None, :]
+        return index.reshape(self.shape)
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
@@ -134,7 +137,7 @@ class Hankel(Structure):
         everything = slice(None), slice(None)
         boxes = []
         for axis in range(len(self.lengths)):
-            # Outer axes: all blocks. Inner axes: the entries that determine a block.
+            # Outer axes: all blocks. Inner axes: one copy of each entry of a block.
             inner = product(*[self._spanning] * (len(self.lengths) - axis - 1))
             for choice in inner:
                 along = [everything] * axis, list(choice)
@@ -151,7 +154,7 @@ class Hankel(Structure):
         m, n = self.block or (1, 1)
         return Differences((*self.window, m), (*self.columns, n), tuple(boxes))
 
-    # Rows and columns of neighbouring copies along an axis, and of one copy of each value.
+    # Rows and columns of neighbouring copies along an axis, and of one copy of each entry.
     _neighbours = ((slice(1, None), slice(0, -1)), (slice(0, -1), slice(1, None)))
     _spanning = ((slice(None), slice(0, 1)), (slice(-1, None), slice(1, None)))
 
@@ -208,18 +211,18 @@ class Hankel(Structure):
         return y[(*(slice(0, length) for length in self.lengths), ...)]
 
     def _fold(self, F: Array, grid: tuple[int, ...], side: int) -> Array:
-        """(rows, r) as (r, grid..., block size)."""
+        """Reshape (rows, r) to (r, grid..., block size)."""
         width = () if self.block is None else (self.block[side],)
         return array_namespace(F).reshape(F.T, (F.shape[1], *grid, *width))
 
     def _unfold(self, folded: Array, grid: tuple[int, ...] | None = None) -> Array:
-        """(r, grid..., block size) as (rows, r), after a cut to the grid."""
+        """Cut (r, grid..., block size) to the grid, and reshape it to (rows, r)."""
         cut = () if grid is None else tuple(slice(0, size) for size in grid)
         inside = folded[(slice(None), *cut, ...)]
         return array_namespace(folded).reshape(inside, (folded.shape[0], prod(inside.shape[1:]))).T
 
     def _block_product(self, signal: Array, factor: Array) -> Array:
-        """At every frequency: (a, c) block of the signal times (c, r) block of the factor."""
+        """Multiply, at every frequency, the (a, c) block of the signal by the (c, r) factor."""
         xp = array_namespace(signal)
         frequencies = signal.shape[:-2]
         blocks = xp.reshape(signal, (-1, *signal.shape[-2:]))
@@ -230,7 +233,7 @@ class Hankel(Structure):
         )
 
     def _block_outer(self, left: Array, right: Array) -> Array:
-        """At every frequency: (a, r) block of the left times (r, c) block of the right factor."""
+        """Multiply, at every frequency, the (a, r) left factor by the (r, c) right factor."""
         xp = array_namespace(left)
         frequencies, flat = left.shape[1:-1], (left.shape[0], prod(left.shape[1:-1]))
         L = xp.permute_dims(xp.reshape(left, (*flat, left.shape[-1])), (1, 2, 0))

@@ -11,12 +11,12 @@ from .indexed import Indexed
 class Hessenberg(Indexed):
     """Upper Hessenberg matrix: free entries on and above the first subdiagonal, zeros below.
 
-    The signal holds the free entries row by row.
+    The signal contains the free entries row by row.
 
     Parameters
     ----------
     n : int
-        Rows and columns of the matrix.
+        Number of rows and of columns of the matrix.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any 0/1 structure, given as an integer map."""
+"""Any structure whose entries are signal entries or zeros, given as an integer map."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .base import Structure
 class Indexed(Structure):
     """Structure given by an index map: `Q(y)[a, c] = y[index[a, c]]`, plus an offset.
 
-    Products cost O(MN), as no faster way is known for an arbitrary map.
+    Products cost O(MN), since there is no faster method for an arbitrary map.
 
     Parameters
     ----------
     index : array of int, shape (M, N)
-        Which entry of the one-dimensional signal stands where; -1 is a fixed zero. Every
-        number from 0 to the largest has to occur.
+        For each matrix entry, its place in the one-dimensional signal; -1 is a fixed zero. Every
+        number from 0 to the largest must occur.
     offset : array, shape (M, N), optional
-        Constant matrix `Q0` added to the structured one (the affine case).
+        Constant matrix `Q0` that is added to the structured matrix.
 
     Examples
     --------
@@ -45,15 +45,15 @@ class Indexed(Structure):
             raise TypeError(f"index has dtype {index.dtype}, but an integer dtype is expected")
         if index.min() < -1:
             raise ValueError(
-                f"index holds {index.min()}, but -1 is the only negative number allowed"
+                f"index contains {index.min()}, but -1 is the only negative number allowed"
             )
         occurring = np.unique(index[index >= 0])
         if occurring.size == 0 or occurring.size != occurring[-1] + 1:
             raise ValueError(
-                "index has to use every number from 0 to its largest; "
-                f"it uses {occurring.size} of {occurring[-1] + 1 if occurring.size else 0}"
+                "index must contain every number from 0 to its largest, but it contains "
+                f"{occurring.size} of {occurring[-1] + 1 if occurring.size else 0}"
             )
-        self._index = index.astype(np.int64)
+        self._index: np.ndarray = index.astype(np.int64)
         self._index.setflags(write=False)
         self.shape = index.shape
         self.signal_shape = (occurring.size,)
@@ -63,10 +63,10 @@ class Indexed(Structure):
                 offset = offset.astype(float)
             if offset.shape != index.shape:
                 raise ValueError(
-                    f"offset has shape {offset.shape}, but the index has {index.shape}"
+                    f"offset has shape {offset.shape}, but index has shape {index.shape}"
                 )
             if not np.all(np.isfinite(offset)):
-                raise ValueError("offset holds NaN or inf, but finite numbers are expected")
+                raise ValueError("offset contains NaN or inf, but finite numbers are expected")
             offset.setflags(write=False)
             self.offset = offset
 
@@ -74,7 +74,7 @@ class Indexed(Structure):
         rest = "" if self.offset is None else ", with an offset"
         return f"Indexed({self.shape[0]} x {self.shape[1]} map of {self.signal_shape[0]}{rest})"
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         offset = None if self.offset is None else self.offset.tobytes()
         return (self.shape, self._index.tobytes(), offset)
 

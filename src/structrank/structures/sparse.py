@@ -1,8 +1,8 @@
 """The explicit matrices of the paper's appendix: B, C_proj and C_sp.
 
-They act on `vec(structure, X)`, which stacks the columns of X; for structures made of
-blocks (m, n) it stacks block columns, as the paper does, so that `vec(X)` is a
-matrix with n columns and B and C do not repeat themselves for each of them.
+They act on `vec(structure, X)`, which stacks the columns of X. For structures with blocks (m, n)
+it stacks block columns, as the paper does: then `vec(X)` is a matrix with n columns, and one
+copy of B and C serves all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .base import Differences, Slices, Structure
 
 
 def vec(structure: Structure, X: np.ndarray) -> np.ndarray:
-    """Columns (or block columns) of X below one another, as B and C expect them.
+    """Stack the columns (or block columns) of X, as B and C expect them.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def vec(structure: Structure, X: np.ndarray) -> np.ndarray:
 
 
 def unvec(structure: Structure, x: np.ndarray) -> np.ndarray:
-    """The matrix X with `vec(structure, X) = x`.
+    """Return the matrix X with `vec(structure, X) = x`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def unvec(structure: Structure, x: np.ndarray) -> np.ndarray:
 
 
 def structure_matrix(structure: Structure) -> sp.csr_array:
-    """The matrix B with `B vec(X) = 0` exactly when X has the structure (linear part).
+    """Form the matrix B with `B vec(X) = 0` exactly if X has the structure (linear part).
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def structure_matrix(structure: Structure) -> sp.csr_array:
 
 
 def recovery_matrix(structure: Structure, kind: str = "projection") -> sp.csr_array:
-    """A matrix C with `C vec(Q(y)) = y` (linear part).
+    """Form a matrix C with `C vec(Q(y)) = y` (linear part).
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def recovery_matrix(structure: Structure, kind: str = "projection") -> sp.csr_ar
 
 
 def _chains(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Neighbouring copies (in the order of vec) of every entry, and the fixed zeros."""
+    """List neighbouring copies of every entry, in the order of vec, and the fixed zeros."""
     flat = index.reshape(-1, order="F")
     order = np.argsort(flat, kind="stable")
     entries = flat[order]
@@ -151,7 +151,7 @@ def _chains(index: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _boxes(differences: Differences) -> tuple[np.ndarray, np.ndarray]:
-    """Places in vec(X) of the boxes on either side of the differences, column by column."""
+    """List the places in vec(X) of both boxes of every difference, column by column."""
     row = np.arange(np.prod(differences.row_grid)).reshape(differences.row_grid)
     column = np.arange(np.prod(differences.column_grid)).reshape(differences.column_grid)
 

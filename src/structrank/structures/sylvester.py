@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,19 @@ from .base import Structure
 class Sylvester(Structure):
     """Shifted copies of polynomials' coefficients, stacked: `Q(y)[(i, s), l] = p_i[l - s]`.
 
-    The signal holds the coefficients of all polynomials, one polynomial after the other.
-    Two polynomials of degrees (n, m) with `m` shifts of the first give the square
-    resultant matrix; with `m - d + 1` shifts, the generalised Sylvester matrix that loses rank
-    exactly when the common divisor has degree d or more.
+    The signal contains the coefficients of all polynomials, one polynomial after the other.
+    For two polynomials of degrees (n, m), `m` shifts of the first give the square resultant matrix.
+    With `m - d + 1` shifts this is the generalised Sylvester matrix, which loses rank exactly if
+    the common divisor has degree d or more.
 
     Parameters
     ----------
     degrees : sequence of int
         Degree of each polynomial, two or more of them.
     shifts : int, optional
-        Number of shifted copies of the first polynomial (default: the degree of the
-        second, the resultant). The others get as many as fill the same columns.
+        Number of shifted copies of the first polynomial. Default: the degree of the second
+        polynomial, which gives the resultant. The other polynomials get as many copies as fill
+        the same columns.
 
     Examples
     --------
@@ -49,9 +51,8 @@ class Sylvester(Structure):
         self.shifts = tuple(width - d for d in self.degrees)
         if min(self.shifts) < 1:
             raise ValueError(
-                f"shifts is {first}, which leaves no room for a polynomial of degree "
-                f"{max(self.degrees)}: at least {max(self.degrees) - self.degrees[0] + 1} "
-                "are needed"
+                f"shifts is {first}, but a polynomial of degree {max(self.degrees)} needs at least "
+                f"{max(self.degrees) - self.degrees[0] + 1}"
             )
         self.shape = (sum(self.shifts), width)
         self.signal_shape = (sum(self.degrees) + len(self.degrees),)
@@ -59,7 +60,7 @@ class Sylvester(Structure):
     def __repr__(self) -> str:
         return f"Sylvester({self.degrees}, shifts={self.shifts[0]})"
 
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         return (self.degrees, self.shifts)
 
     def index(self) -> np.ndarray:

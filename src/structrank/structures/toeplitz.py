@@ -1,4 +1,4 @@
-"""Toeplitz matrices: Hankel with the columns in reverse order."""
+"""Toeplitz matrices: Hankel matrices with the columns in reverse order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ class Toeplitz(Hankel):
     signal_shape : int or tuple of int
         Length of the signal along each shifted axis.
     window : int or tuple of int
-        Rows of the matrix along each axis; `signal_shape - window + 1` columns remain.
+        Number of rows of the matrix along each axis. The number of columns is
+        `signal_shape - window + 1`.
     block : tuple of two ints, optional
         Shape (m, n) of a sample, if samples are matrices.
 
@@ -36,7 +37,7 @@ class Toeplitz(Hankel):
 
     @property
     def symmetric(self) -> bool:
-        """Never: a transpose reverses the signal."""
+        """Always false: the transpose reverses the signal."""
         return False
 
     @property

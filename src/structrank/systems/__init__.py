@@ -1,22 +1,22 @@
 """Linear systems from records with gaps, and common divisors of polynomials.
 
-`realize` and `realize_outputs` find a stochastic system from covariances or outputs, `identify`
-finds one with inputs, and `approximate_gcd` finds the factor that polynomials share.
+`realize` and `realize_outputs` find a system driven by noise, from covariances or outputs.
+`identify` finds a system with inputs. All three return a `StateSpace`. `approximate_gcd` finds the
+factor that polynomials share.
 """
 
 from .common_divisors import CommonDivisor, approximate_gcd
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
 from .identification import identify
-from .input_output import InputOutputModel
 from .outputs import realize_outputs
+from .random_systems import random_system
 from .realization import NotPositiveReal, realize
-from .state_space import StateSpaceModel, random_system
+from .state_space import StateSpace
 
 __all__ = [
     "CommonDivisor",
-    "InputOutputModel",
     "NotPositiveReal",
-    "StateSpaceModel",
+    "StateSpace",
     "approximate_gcd",
     "empirical_covariances",
     "identify",

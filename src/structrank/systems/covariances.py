@@ -9,26 +9,23 @@ from array_api_compat import device
 from scipy.linalg import hadamard
 
 from .._array import Array, array_namespace, as_array, conj, is_floating, like, real_dtype, to_numpy
-from .._checks import positive_int
+from .._checks import not_negative_int, positive, positive_int
 from ..model.measure import Mask, Weighted
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..structures import Hankel
-from .state_space import lag_count
-
-_SAFETY = 1.05  # sampling_noise_mu over the largest of its error realisations
 
 
 def empirical_covariances(outputs: Array, lags: int) -> Array:
     """Covariances of a record of outputs, `v_i = 1/T sum_{t=1}^{T-i} z_{t+i} z_t^H`.
 
-    The outputs are taken to have mean zero: subtract it first where they have not. Where some are
-    missing, the mean over the products of which both factors are seen stands for that over all.
+    The outputs are assumed to have mean zero: subtract the mean first. If some outputs are missing,
+    only the products whose two factors are both seen enter the mean.
 
     Parameters
     ----------
     outputs : array, shape (T, n)
-        One row a time; real or complex, of any array library, NaN where missing.
+        One row per time step; real or complex, of any array library, NaN where missing.
     lags : int
         The largest i, below T.
 
@@ -53,24 +50,24 @@ def empirical_covariances(outputs: Array, lags: int) -> Array:
 def realization_problem(
     covariances: Array, rows: int, columns: int, mu: float, *, weights: str | None = None
 ) -> Problem:
-    """The paper's problem: the block-Hankel matrix of the covariances is to have low rank.
+    """State the paper's problem: find covariances whose block-Hankel matrix has low rank.
 
     The signal is `y_i = v_i` for i from 1 to `rows + columns - 1`. As in the paper, lags 1 to
-    `columns` are seen and the `rows - 1` lags after them are not; lag 0 is not in the matrix.
+    `columns` are seen and the `rows - 1` lags after them are not. Lag 0 is not in the matrix.
 
     Parameters
     ----------
     covariances : array, shape (lags + 1, n, n)
-        Lag 0 first, at least `columns` lags after it; further ones are not used.
+        Lag 0 first, at least `columns` lags after it; further lags are not used.
     rows, columns : int
-        Blocks in a column and in a row of the matrix, the paper's j and k. They bound the order
-        that can be found, by `n * min(rows, columns)`.
+        Number of blocks in a column and in a row of the matrix, the paper's j and k. The largest
+        order that can be found is `n * min(rows, columns)`.
     mu : float
-        Price of the nuclear norm; see `sampling_noise_mu`.
+        Weight of the nuclear norm; see `sampling_noise_mu`.
     weights : {None, "lifted"}
-        None weighs all covariances that are seen equally, as the paper does. "lifted" weighs
-        them by `sqrt(multiplicity)`, so the first lags count little and the many late ones, which
-        hold little but sampling noise, much: weak modes are then lost.
+        None gives all covariances that are seen the same weight, as the paper does. "lifted"
+        weights them by `sqrt(multiplicity)`. Then the first lags count little, and the many late
+        lags, which are mostly sampling noise, count much: weak modes are lost.
 
     Returns
     -------
@@ -92,8 +89,8 @@ def realization_problem(
     rows, columns = positive_int(rows, "rows"), positive_int(columns, "columns")
     if lags < columns:
         raise ValueError(
-            f"covariances hold {lags} lags after lag 0, but columns={columns} are expected to be "
-            "seen: pass more lags or take fewer columns"
+            f"covariances have {lags} lags after lag 0, but columns={columns} lags are expected: "
+            "pass more lags or use fewer columns"
         )
     if not (weights is None or (isinstance(weights, str) and weights == "lifted")):
         raise ValueError(f"weights is {weights!r}, but None or 'lifted' is expected")
@@ -110,17 +107,23 @@ def realization_problem(
 
 
 def sampling_noise_mu(
-    outputs: Array, rows: int, columns: int, *, weights: str | None = None, pieces: int = 8
+    outputs: Array,
+    rows: int,
+    columns: int,
+    *,
+    weights: str | None = None,
+    pieces: int = 8,
+    safety: float = 1.05,
 ) -> float:
-    """A mu for `realization_problem` at which sampling noise alone gives the zero solution.
+    """Choose a mu for `realization_problem` at which sampling noise alone gives zero.
 
-    A covariance is a sum of products over time. With a minus sign before half of them, what is
-    expected cancels and the sampling error stays, its own covariance unchanged as long as the
-    sign changes seldom compared with the memory of the process. The signs are those of the Walsh
-    functions on `pieces` pieces of the record, in which as many outputs are seen, which gives
-    `pieces - 1` uncorrelated realisations of the error. The result is 1.05 times the largest
-    `mu_max` that one of them has in place of the data; the true error exceeds all of them in about
-    one of `pieces` records.
+    A covariance is a sum of products over time. If half of them get a minus sign, their expected
+    values cancel and the sampling error remains. The covariance of that error does not change, as
+    long as the sign changes rarely compared with the memory of the process. The signs are Walsh
+    functions on `pieces` pieces of the record with the same number of samples each. This gives
+    `pieces - 1` uncorrelated realisations of the error. Each takes the place of the data and has a
+    `mu_max`. The result is `safety` times the largest of them. The true error exceeds all of them
+    in about one of `pieces` records.
 
     Parameters
     ----------
@@ -131,7 +134,11 @@ def sampling_noise_mu(
     weights : {None, "lifted"}
         As in `realization_problem`.
     pieces : int
-        A power of two, at least 2; a piece should be much longer than the memory of the process.
+        Number of pieces: a power of two, at least 2. A piece should be much longer than the memory
+        of the process.
+    safety : float
+        Factor on the largest `mu_max`, set by hand: a margin for errors beyond the few
+        realisations.
 
     Returns
     -------
@@ -144,7 +151,7 @@ def sampling_noise_mu(
     ...     empirical_covariances, random_system, realization_problem, sampling_noise_mu
     ... )
     >>> system = random_system(3, order=2, normalization="spectral", spectral_radius=0.9)
-    >>> z = system.simulate(20000)
+    >>> z = system.simulate(steps=20000)
     >>> mu = sampling_noise_mu(z, rows=4, columns=20)
     >>> v = empirical_covariances(z, lags=20)
     >>> gcgls(realization_problem(v, rows=4, columns=20, mu=mu), lam=1.0).rank
@@ -152,27 +159,28 @@ def sampling_noise_mu(
     """
     columns = positive_int(columns, "columns")
     z, seen = _checked_outputs(outputs, columns)
-    pieces = positive_int(pieces, "pieces")
+    pieces, safety = positive_int(pieces, "pieces"), positive(safety, "safety")
     if pieces < 2 or pieces & (pieces - 1) or pieces > z.shape[0]:
         raise ValueError(
-            f"pieces is {pieces}, but a power of two from 2 to the {z.shape[0]} outputs is expected"
+            f"pieces is {pieces}, but a power of two from 2 to {z.shape[0]}, the number of time "
+            "steps, is expected"
         )
     known = np.ones(z.shape[0], dtype=int) if seen is None else np.sum(to_numpy(seen), axis=1)
     piece = (np.cumsum(known) - known) * pieces // np.sum(known)
-    piece = np.minimum(piece, pieces - 1)  # rows after the last that is seen
+    piece = np.minimum(piece, pieces - 1)  # also the rows after the last sample
     errors = (
         _lagged_products(z, like(signs[piece].astype(float), z)[:, None] * z, columns, seen)
         for signs in hadamard(pieces)[1:]
     )
-    return _SAFETY * max(
+    return safety * max(
         mu_max(realization_problem(error, rows, columns, 1.0, weights=weights)) for error in errors
     )
 
 
 def _lagged_products(later: Array, earlier: Array, lags: int, seen: Array | None) -> Array:
-    """`1/T sum_t later_{t+i} earlier_t^H` for i from 0 to `lags`, of what is seen if not all is.
+    """`1/T sum_t later_{t+i} earlier_t^H` for i from 0 to `lags`, over the products that are seen.
 
-    What is not seen has to be zero in both.
+    Missing samples must be zero in both arrays.
     """
     xp, T = array_namespace(later), later.shape[0]
 
@@ -184,30 +192,27 @@ def _lagged_products(later: Array, earlier: Array, lags: int, seen: Array | None
     if seen is None:
         return products(later, earlier)
     ones = xp.astype(seen, real_dtype(later))
-    shares = products(ones, ones)  # of T, for each pair of outputs and each lag
+    shares = products(ones, ones)  # share of the T products that is seen, per lag and pair
     if not bool(xp.all(shares > 0)):
         i, a, b = np.argwhere(to_numpy(shares) == 0)[0]
         if a == b:
-            when = f"{i} steps apart: take fewer lags, or" if i else "at all:"
-            raise ValueError(f"output {a} is never seen {when} leave it out")
+            when = f"has no two samples {i} steps apart: use fewer lags, or" if i else "is all NaN:"
+            raise ValueError(f"output {a} {when} remove it")
         raise ValueError(
-            f"outputs {a} and {b} are never both seen {i} steps apart, so nothing can be said "
-            "about their covariance: leave one of them out, or take fewer lags"
+            f"outputs {a} and {b} have no samples {i} steps apart, so their covariance is unknown: "
+            "remove one of them, or use fewer lags"
         )
     whole = like((T - np.arange(lags + 1.0)) / T, later, real=True)
     return products(later, earlier) * (whole[:, None, None] / shares)
 
 
 def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
-    """Outputs after a check against the number of lags, and which are seen if not all are.
-
-    Those that are not seen are zero.
-    """
-    z, lags = as_array(outputs), lag_count(lags)
+    """Outputs with zeros where missing, and which are seen, or None if all are."""
+    z, lags = as_array(outputs), not_negative_int(lags, "lags")
     if z.ndim != 2 or 0 in z.shape:
         raise ValueError(
-            f"outputs have shape {tuple(z.shape)}, but (T, n) is expected, one row a time; a "
-            "single series is outputs[:, None]"
+            f"outputs have shape {tuple(z.shape)}, but (T, n) is expected, one row per time step: "
+            "pass outputs[:, None] for a single series"
         )
     if not is_floating(z):
         raise TypeError(
@@ -217,11 +222,13 @@ def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
     xp = array_namespace(z)
     seen = ~xp.isnan(z)
     if bool(xp.any(xp.isinf(z))):
-        raise ValueError("outputs hold inf, but finite numbers, or NaN where missing, are expected")
+        raise ValueError(
+            "outputs contain inf, but finite numbers, or NaN where missing, are expected"
+        )
     if lags >= z.shape[0]:
         raise ValueError(
-            f"{lags} lags need more than {lags} outputs in time, but there are {z.shape[0]}: take "
-            "fewer lags or more samples"
+            f"{lags} lags need more than {lags} time steps, but there are {z.shape[0]}: use fewer "
+            "lags or more samples"
         )
     if bool(xp.all(seen)):
         return z, None
@@ -229,7 +236,7 @@ def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
 
 
 def checked_shape(covariances: Array) -> tuple[int, int]:
-    """Lags after lag 0, and outputs."""
+    """Number of lags after lag 0, and number of outputs."""
     shape = tuple(covariances.shape)
     if len(shape) != 3 or shape[1] != shape[2] or shape[0] < 2 or shape[1] < 1:
         raise ValueError(

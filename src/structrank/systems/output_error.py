@@ -1,8 +1,8 @@
-"""The state-space model whose simulation is nearest to what was seen, by least squares.
+"""Least-squares fit of a state-space model: its simulated outputs against the outputs seen.
 
-The parameters are all entries of A, B, C, D, the first state, the output offsets and the
-inputs that are missing. Many of them describe the same system; damped Gauss-Newton steps do not
-mind (McKelvey, Helmersson and Ribarits, "Data driven local coordinates for multivariable linear
+The parameters are all entries of A, B, C, D, the first state, the output offsets and the missing
+inputs. Many parameter vectors describe the same system. Damped Gauss-Newton steps work all the same
+(McKelvey, Helmersson and Ribarits, "Data driven local coordinates for multivariable linear
 systems", Automatica 40, 2004).
 """
 
@@ -15,29 +15,58 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from .input_output import free_responses, state_sequence
-from .state_space import spectral_radius_of
+from .._array import NDArray
+from .recursion import free_responses, spectral_radius_of, state_sequence
 
-_TRIALS = 12  # dampings tried for a step
+
+@dataclass(frozen=True)
+class GaussNewton:
+    """Damping of the Gauss-Newton steps.
+
+    Attributes
+    ----------
+    damping : float
+        First damping, as a share of the diagonal of `J^T J`. Set by hand, a common value.
+    factor : float
+        Factor by which the damping grows after a step that fails, and falls after one that
+        succeeds. Set by hand, a common value.
+    least_damping : float
+        The damping stays above this. Rounding.
+    least_diagonal : float
+        Entries of the diagonal below this share of the largest are raised to it. Rounding.
+    trials : int
+        Dampings tried per step. With a factor of 4, the last is 16 million times the first.
+    rank_tolerance : float
+        Singular values below this share of the largest count as zero in the first linear least
+        squares. Rounding, with room for directions that hardly matter.
+    """
+
+    damping: float = 1e-2
+    factor: float = 4.0
+    least_damping: float = 1e-12
+    least_diagonal: float = 1e-12
+    trials: int = 12
+    rank_tolerance: float = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class OutputError:
-    """Squared error of the simulated outputs, and of inputs that are missing.
+    """Squared error of the simulated outputs, and of guesses of missing inputs.
 
     Parameters
     ----------
     u : ndarray, shape (samples, m)
-        Inputs; what is missing holds a guess.
+        Inputs, with a guess where an input is missing.
     y : ndarray, shape (samples, p)
-        Outputs, NaN where nothing is seen.
+        Outputs, NaN where missing.
     order : int
+        Number of states.
     offset : bool
-        Whether the outputs have an offset that is to be found.
+        Whether to fit an offset of the outputs.
     radius : float
-        Poles have to be smaller than this.
+        Bound on the absolute values of the poles.
     price : ndarray, shape (samples, m), optional
-        Price of the squared distance of an input to its guess; zero: the input is known.
+        Weight of the squared distance between an input and its guess; zero: the input is known.
 
     Examples
     --------
@@ -51,25 +80,25 @@ class OutputError:
     0.8
     """
 
-    u: np.ndarray
-    y: np.ndarray
+    u: NDArray
+    y: NDArray
     order: int
     offset: bool
     radius: float
-    price: np.ndarray | None = None
+    price: NDArray | None = None
 
     @cached_property
-    def seen(self) -> np.ndarray:
+    def seen(self) -> NDArray:
         """Which outputs are seen."""
         return ~np.isnan(self.y)
 
     @cached_property
-    def unknown(self) -> tuple[np.ndarray, ...]:
-        """Where an input is missing: samples and channels."""
+    def unknown(self) -> tuple[NDArray, ...]:
+        """Indices of the missing inputs: samples and channels."""
         return np.nonzero(np.zeros_like(self.u) if self.price is None else self.price)
 
     @cached_property
-    def root_price(self) -> np.ndarray:
+    def root_price(self) -> NDArray:
         """Square roots of the prices of the missing inputs."""
         return np.zeros(0) if self.price is None else np.sqrt(self.price[self.unknown])
 
@@ -80,65 +109,65 @@ class OutputError:
         offsets = p if self.offset else 0
         return (n, n), (n, m), (p, n), (p, m), (n,), (offsets,), (len(self.unknown[0]),)
 
-    def split(self, theta: np.ndarray) -> list[np.ndarray]:
-        """The parts of a vector of all parameters."""
+    def split(self, theta: NDArray) -> list[NDArray]:
+        """Split a vector of all parameters into its parts, in the order of `shapes`."""
         ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes])
         parts = np.split(theta, ends[:-1])
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
-    def inputs(self, theta: np.ndarray) -> np.ndarray:
-        """The inputs, with what is missing moved from its guess."""
+    def inputs(self, theta: NDArray) -> NDArray:
+        """Inputs, with missing ones moved from their guess."""
         u = self.u.copy()
         u[self.unknown] += self.split(theta)[-1]
         return u
 
-    def outputs(self, theta: np.ndarray) -> np.ndarray:
-        """The simulated outputs."""
+    def outputs(self, theta: NDArray) -> NDArray:
+        """Simulated outputs."""
         A, B, C, D, start, offsets, _ = self.split(theta)
         u = self.inputs(theta)
         y = state_sequence(A, start, u @ B.T) @ C.T + u @ D.T
-        return y + offsets if self.offset else y
+        return np.asarray(y + offsets if self.offset else y)
 
-    def residual(self, theta: np.ndarray) -> np.ndarray:
-        """What is to be small: errors of the outputs seen, then priced moves of inputs."""
+    def residual(self, theta: NDArray) -> NDArray:
+        """Errors of the outputs that are seen, then the weighted moves of missing inputs."""
         moved = self.root_price * self.split(theta)[-1]
         return np.concatenate([(self.outputs(theta) - self.y)[self.seen], moved])
 
-    def value(self, theta: np.ndarray) -> float:
-        """Sum of the squared residuals; infinite for poles that are too large."""
+    def value(self, theta: NDArray) -> float:
+        """Sum of the squared residuals; infinite if a pole is too large."""
         if not spectral_radius_of(self.split(theta)[0]) < self.radius:
             return np.inf
         residual = self.residual(theta)
         return float(residual @ residual)
 
-    def jacobian(self, theta: np.ndarray) -> np.ndarray:
+    def jacobian(self, theta: NDArray) -> NDArray:
         """Derivatives of the residual.
 
-        A change of A or B drives the states anew, which is felt through `C A^t`: convolutions,
-        all made by one set of FFTs.
+        A change of A or B drives the states, and the outputs respond through `C A^t`. These are
+        convolutions, all computed with one set of FFTs.
         """
         A, B, C, D, start, _, moves = self.split(theta)
-        (samples, m), n, p = self.u.shape, self.order, self.y.shape[1]
+        (steps, m), n, p = self.u.shape, self.order, self.y.shape[1]
         u = self.inputs(theta)
-        free = free_responses(A, C, samples)
+        free = free_responses(A, C, steps)
         z = np.concatenate([state_sequence(A, start, u @ B.T), u], axis=1)
-        length = next_fast_len(2 * samples, real=True)
+        length = next_fast_len(2 * steps, real=True)
         products = rfft(free, length, axis=0)[..., None] * rfft(z, length, axis=0)[:, None, None]
-        driven = np.zeros((samples, p, n, n + m))
-        driven[1:] = irfft(products, length, axis=0)[: samples - 1]
+        driven = np.zeros((steps, p, n, n + m))
+        driven[1:] = irfft(products, length, axis=0)[: steps - 1]
         eye = np.eye(p)
         blocks = [
-            driven[..., :n].reshape(samples, p, -1),
-            driven[..., n:].reshape(samples, p, -1),
-            np.einsum("ab,tj->tabj", eye, z[:, :n]).reshape(samples, p, -1),
-            np.einsum("ab,tj->tabj", eye, z[:, n:]).reshape(samples, p, -1),
+            driven[..., :n].reshape(steps, p, -1),
+            driven[..., n:].reshape(steps, p, -1),
+            np.einsum("ab,tj->tabj", eye, z[:, :n]).reshape(steps, p, -1),
+            np.einsum("ab,tj->tabj", eye, z[:, n:]).reshape(steps, p, -1),
             free,
         ]
         if self.offset:
-            blocks.append(np.broadcast_to(eye, (samples, p, p)))
+            blocks.append(np.broadcast_to(eye, (steps, p, p)))
         J = np.concatenate(blocks, axis=2)[self.seen]
         if not moves.size:
-            return J
+            return np.asarray(J)
         t, a = (index[:, None] for index in np.nonzero(self.seen))
         s, b = (index[None, :] for index in self.unknown)
         markov = np.concatenate([D[None], free[:-1] @ B])
@@ -146,8 +175,8 @@ class OutputError:
         below = np.zeros((moves.size, J.shape[1]))
         return np.block([[J, J_inputs], [below, np.diag(self.root_price)]])
 
-    def start(self, A: np.ndarray, C: np.ndarray) -> np.ndarray:
-        """All parameters for given A and C: the others follow by linear least squares."""
+    def start(self, A: NDArray, C: NDArray, rules: GaussNewton = GaussNewton()) -> NDArray:
+        """Parameter vector for given A and C; linear least squares gives the other parts."""
         blank = [np.zeros(shape) for shape in self.shapes]
         blank[0], blank[2] = A, C
         theta = np.concatenate([part.reshape(-1) for part in blank])
@@ -156,38 +185,41 @@ class OutputError:
         J, residual = self.jacobian(theta)[:, free], self.residual(theta)
         scale = np.linalg.norm(J, axis=0)
         scale[scale == 0] = 1.0
-        theta[free] = -np.linalg.lstsq(J / scale, residual, rcond=1e-10)[0] / scale
+        theta[free] = -np.linalg.lstsq(J / scale, residual, rcond=rules.rank_tolerance)[0] / scale
         return theta
 
-    def minimize(self, theta: np.ndarray, steps: int, tolerance: float) -> np.ndarray:
-        """Damped Gauss-Newton; the poles, small enough at the start, stay so.
+    def minimize(
+        self, theta: NDArray, steps: int, tolerance: float, rules: GaussNewton = GaussNewton()
+    ) -> NDArray:
+        """Damped Gauss-Newton steps, which keep the poles below the radius.
 
         Stops after `steps`, or once a step lowers the value by at most this share of it.
         """
-        damping, value = 1e-2, self.value(theta)
+        damping, value = rules.damping, self.value(theta)
         for _ in range(steps):
             J = self.jacobian(theta)
             hessian, gradient = J.T @ J, J.T @ self.residual(theta)
             diagonal = np.diag(hessian)
-            scale = np.maximum(diagonal, 1e-12 * np.max(diagonal))
-            for _ in range(_TRIALS):
+            scale = np.maximum(diagonal, rules.least_diagonal * np.max(diagonal))
+            for _ in range(rules.trials):
                 trial = theta + _damped_step(hessian, gradient, damping * scale)
                 lower = self.value(trial)
                 if lower < value:
                     break
-                damping *= 4
+                damping *= rules.factor
             else:
                 break
             small = value - lower <= tolerance * value
-            theta, value, damping = trial, lower, max(damping / 4, 1e-12)
+            theta, value = trial, lower
+            damping = max(damping / rules.factor, rules.least_damping)
             if small:
                 break
         return theta
 
 
-def _damped_step(hessian: np.ndarray, gradient: np.ndarray, ridge: np.ndarray) -> np.ndarray:
-    damped = hessian + np.diag(ridge)
+def _damped_step(hessian: NDArray, gradient: NDArray, ridge: NDArray) -> NDArray:
+    """Step of Gauss-Newton with a ridge; zero if the matrix is not positive definite."""
     try:
-        return -cho_solve(cho_factor(damped), gradient)
-    except LinAlgError:  # not positive to working precision: a larger damping is tried
+        return np.asarray(-cho_solve(cho_factor(hessian + np.diag(ridge)), gradient))
+    except LinAlgError:  # a larger damping is tried next
         return np.zeros_like(gradient)

@@ -1,85 +1,136 @@
-"""Stochastic systems in state-space form."""
+"""Linear systems in state-space form, driven by inputs, by noise, or by both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
-from scipy.signal import dlti
 
-from .._array import Array, as_array, to_numpy
-from .._checks import positive, positive_int
+from .._array import NDArray
+from .._checks import not_negative, not_negative_int, positive_int
 from ..views import plot_poles
+from . import simulation
+from .matrices import check_covariance, system_arrays
+from .records import paired
+from .recursion import adjoint, free_responses, markov_parameters, spectral_radius_of
+
+if TYPE_CHECKING:
+    from scipy.signal import dlti
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class StateSpaceModel:
-    """A stochastic system in innovation form.
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class StateSpace:
+    """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
-    `s_{t+1} = D s_t + E u_t,  z_t = F s_t + u_t,  cov(u_t) = G`
+    | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t`
+    | `y_t     = C x_t + D (u_t - input_offset) + output_offset + e_t`
+
+    The noise `e` is white, with the covariance `innovation_covariance`. So the noise of the states
+    is `w_t = K e_t` and that of the outputs is `v_t = e_t`: the innovation form. The matrices are
+    read-only copies.
 
     Parameters
     ----------
-    D : array, shape (r, r)
-    E : array, shape (r, n)
-    F : array, shape (n, r)
-    G : array, shape (n, n)
-        Covariance of the white noise u, Hermitian and positive semidefinite.
+    A : array, shape (r, r)
+        How each state follows from the last one.
+    B : array, shape (r, m), or None
+        How the inputs drive the states. None: they do not, or there are no inputs.
+    C : array, shape (p, r)
+        How the states show in the outputs.
+    D : array, shape (p, m), or None
+        How the inputs show in the outputs at once. None: they do not, or there are no inputs.
+    K : array, shape (r, p), optional
+        How the noise drives the states. Default zero.
+    innovation_covariance : array, shape (p, p), optional
+        Covariance of `e`, Hermitian and positive semidefinite. Default zero: there is no noise.
+    x0 : array, shape (r,), optional
+        State at the first sample. Default: not known.
+    input_offset : array, shape (m,), optional
+        Inputs at the operating point. Default zero.
+    output_offset : array, shape (p,), optional
+        Outputs at the operating point. Default zero.
 
     Examples
     --------
-    >>> from structrank import StateSpaceModel
-    >>> model = StateSpaceModel(D=[[0.5]], E=[[1.0]], F=[[1.0]], G=[[1.0]])
+    A system with an input:
+
+    >>> from structrank import StateSpace
+    >>> model = StateSpace(A=[[0.5]], B=[[1.0]], C=[[2.0]], D=[[0.0]])
     >>> model
-    StateSpaceModel(order 1, 1 output, spectral radius 0.5)
+    StateSpace(order 1, 1 input, 1 output, spectral radius 0.5)
+    >>> model.simulate([1.0, 0.0, 0.0, 0.0])[:, 0]
+    array([0. , 2. , 1. , 0.5])
+
+    A system driven by noise alone:
+
+    >>> model = StateSpace([[0.5]], None, [[1.0]], None, K=[[1.0]], innovation_covariance=[[1.0]])
+    >>> model
+    StateSpace(order 1, 1 output, spectral radius 0.5)
     >>> model.covariances(2)[:, 0, 0].round(6)
     array([2.333333, 1.666667, 0.833333])
     """
 
-    D: np.ndarray
-    E: np.ndarray
-    F: np.ndarray
-    G: np.ndarray
+    A: NDArray
+    B: NDArray
+    C: NDArray
+    D: NDArray
+    K: NDArray
+    innovation_covariance: NDArray
+    x0: NDArray | None
+    input_offset: NDArray
+    output_offset: NDArray
 
-    def __post_init__(self) -> None:
-        matrices = {name: _matrix(getattr(self, name), name) for name in "DEFG"}
-        r, n = matrices["D"].shape[0], matrices["F"].shape[0]
-        expected = {"D": (r, r), "E": (r, n), "F": (n, r), "G": (n, n)}
-        dtype = np.result_type(*matrices.values())
-        for name, M in matrices.items():
-            if M.shape != expected[name]:
-                raise ValueError(
-                    f"{name} has shape {M.shape}, but {expected[name]} is expected for the "
-                    f"{r} states of D and the {n} outputs of F"
-                )
-            object.__setattr__(self, name, M.astype(dtype))
-        scale = np.max(np.abs(self.G))
-        if np.max(np.abs(self.G - adjoint(self.G))) > 1e-8 * scale:
-            raise ValueError("G is not Hermitian, but a covariance matrix is expected")
-        lowest = np.linalg.eigvalsh(self.G)[0]
-        if lowest < -1e-8 * scale:
-            raise ValueError(
-                f"G has the eigenvalue {lowest:.3g}, but a covariance matrix, with eigenvalues "
-                "of at least zero, is expected"
-            )
+    def __init__(
+        self,
+        A: Any,
+        B: Any,
+        C: Any,
+        D: Any,
+        *,
+        K: Any = None,
+        innovation_covariance: Any = None,
+        x0: Any = None,
+        input_offset: Any = None,
+        output_offset: Any = None,
+    ) -> None:
+        if K is not None and innovation_covariance is None:
+            raise ValueError("K is given, but innovation_covariance is not: pass both")
+        arrays = system_arrays(
+            A=A,
+            B=B,
+            C=C,
+            D=D,
+            K=K,
+            innovation_covariance=innovation_covariance,
+            x0=x0,
+            input_offset=input_offset,
+            output_offset=output_offset,
+        )
+        for name, values in arrays.items():
+            object.__setattr__(self, name, values)
+        check_covariance(self.innovation_covariance, "innovation_covariance")
 
     @property
     def order(self) -> int:
         """Number of states r."""
-        return self.D.shape[0]
+        return len(self.A)
 
     @property
-    def outputs(self) -> int:
-        """Number of outputs n."""
-        return self.F.shape[0]
+    def input_count(self) -> int:
+        """Number of inputs m; zero for a system driven by noise alone."""
+        return len(self.input_offset)
 
     @property
-    def poles(self) -> np.ndarray:
-        """Eigenvalues of D, largest first."""
-        poles = np.linalg.eigvals(self.D)
+    def output_count(self) -> int:
+        """Number of outputs p."""
+        return len(self.output_offset)
+
+    @property
+    def poles(self) -> NDArray:
+        """Eigenvalues of A, largest first."""
+        poles = np.linalg.eigvals(self.A)
         return poles[np.argsort(-np.abs(poles), kind="stable")]
 
     def plot_poles(self, ax: Any = None) -> Any:
@@ -99,64 +150,122 @@ class StateSpaceModel:
     @property
     def stable(self) -> bool:
         """Whether all poles lie inside the unit circle."""
-        return spectral_radius_of(self.D) < 1
+        return spectral_radius_of(self.A) < 1
 
     def simulate(
         self,
-        steps: int,
+        inputs: Any = None,
+        initial: Any = None,
+        *,
+        steps: int | None = None,
         rng: int | np.random.Generator = 0,
         noise: float = 0.0,
-        initial: Array = None,
-    ) -> np.ndarray:
-        """Outputs of the system for Gaussian u.
+    ) -> NDArray:
+        """Outputs for given inputs and for Gaussian noise `e`.
 
         Parameters
         ----------
-        steps : int
-        rng : int or numpy.random.Generator
-        noise : float
-            Standard deviation of white measurement noise added to the outputs.
+        inputs : array, shape (steps, m) or, for a single input, (steps,)
+            For a system with inputs.
         initial : array, shape (r,), optional
-            First state. Default: drawn from N(0, I), as in the paper.
+            State at the first sample. Default `x0`. If that is not known: zero for a system with
+            inputs, and drawn from N(0, I) for a system without inputs, as in the paper.
+        steps : int
+            Number of samples, for a system without inputs.
+        rng : int or numpy.random.Generator
+            Seed for the noise and for a first state that is drawn.
+        noise : float
+            Standard deviation of white measurement noise that is added to the outputs.
 
         Returns
         -------
-        ndarray, shape (steps, n)
+        ndarray, shape (steps, p)
 
         Examples
         --------
         >>> from structrank import random_system
-        >>> random_system(outputs=3, order=2).simulate(1000, noise=0.05).shape
+        >>> random_system(outputs=3, order=2).simulate(steps=1000, noise=0.05).shape
         (1000, 3)
         """
-        steps, noise = positive_int(steps, "steps"), not_negative(noise, "noise")
-        rng = np.random.default_rng(rng)
-        start = self._white(rng, self.order) if initial is None else np.asarray(initial)
-        if start.shape != (self.order,) or not np.all(np.isfinite(start)):
-            raise ValueError(
-                f"initial has shape {start.shape}, but ({self.order},) and finite numbers are "
-                "expected, one a state"
-            )
-        values, vectors = np.linalg.eigh(self.G)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        u = self._white(rng, steps, self.outputs) @ root.T
-        states = np.concatenate([start[None, :], u[:-1] @ self.E.T])
-        # After the pass with lag m, states[t] is the sum of D^k w[t - k] over all k < 2 m.
-        lag, power = 1, self.D
-        with np.errstate(over="ignore", invalid="ignore"):
-            while lag < steps and np.linalg.norm(power) > np.finfo(float).eps ** 2:
-                states[lag:] += states[:-lag] @ power.T
-                lag, power = 2 * lag, power @ power
-            z = states @ self.F.T + u
-        if not np.all(np.isfinite(z)):
-            raise ValueError(
-                f"the outputs leave the range of their data type: the system's spectral radius is "
-                f"{spectral_radius_of(self.D):.4g}, so take fewer than {steps} steps"
-            )
-        return z + noise * self._white(rng, steps, self.outputs) if noise else z
+        u = simulation.inputs_around_offset(self, inputs, steps)
+        noise, rng = not_negative(noise, "noise"), np.random.default_rng(rng)
+        start = simulation.first_state(self, initial, rng)
+        y = simulation.response(self, u, start, simulation.innovations(self, len(u), rng))
+        return y + noise * simulation.white(self, rng, *y.shape) if noise else y
 
-    def covariances(self, lags: int) -> np.ndarray:
-        """Covariances `E z_{t+i} z_t^H` of the stationary outputs.
+    def fit(self, inputs: Any, outputs: Any, initial: Any = None) -> NDArray:
+        """How much of each output the simulated outputs explain, in percent.
+
+        `100 (1 - ||y - simulated|| / ||y - mean(y)||)`, over the samples that are seen: 100 is
+        perfect, 0 is no better than the mean. The simulation uses the inputs and no noise.
+
+        Parameters
+        ----------
+        inputs : array, shape (samples, m) or (samples,)
+        outputs : array, shape (samples, p) or (samples,)
+            NaN where missing.
+        initial : array, shape (r,), optional
+            State at the first sample. Default: the state that fits these outputs best.
+
+        Returns
+        -------
+        ndarray, shape (p,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from structrank import StateSpace
+        >>> model = StateSpace(A=[[0.5]], B=[[1.0]], C=[[2.0]], D=[[0.0]])
+        >>> u = np.sin(np.arange(50.0))
+        >>> model.fit(u, model.simulate(u, initial=[3.0])).round(6)
+        array([100.])
+        """
+        if not self.input_count:
+            raise ValueError("the system has no inputs, but fit simulates the response to inputs")
+        u, y = paired(inputs, outputs, self.input_count, self.output_count)
+        u, seen = simulation.inputs_around_offset(self, u), ~np.isnan(y)
+        zero = np.zeros(self.order)
+        simulated = simulation.response(
+            self, u, zero if initial is None else simulation.checked_state(self, initial)
+        )
+        if initial is None:
+            free = free_responses(self.A, self.C, len(u))
+            state = np.linalg.lstsq(free[seen], (y - simulated)[seen], rcond=None)[0]
+            simulated = simulated + free @ state
+        error = np.where(seen, y - simulated, 0.0)
+        spread = np.where(seen, y - np.nanmean(y, axis=0), 0.0)
+        scale = np.linalg.norm(spread, axis=0)
+        if np.any(scale == 0):
+            raise ValueError(
+                f"output {int(np.argmin(scale))} is constant where it is seen, so its fit is not "
+                "defined: remove it"
+            )
+        return np.asarray(100 * (1 - np.linalg.norm(error, axis=0) / scale))
+
+    def impulse_response(self, steps: int) -> NDArray:
+        """Outputs after a unit pulse in each input: `D, C B, C A B, ...`.
+
+        For a system without inputs, the pulse is in the noise: `I, C K, C A K, ...`.
+
+        Parameters
+        ----------
+        steps : int
+
+        Returns
+        -------
+        ndarray, shape (steps, p, m)
+
+        Examples
+        --------
+        >>> from structrank import StateSpace
+        >>> model = StateSpace(A=[[0.5]], B=[[1.0]], C=[[2.0]], D=[[0.0]])
+        >>> model.impulse_response(4)[:, 0, 0]
+        array([0. , 2. , 1. , 0.5])
+        """
+        return markov_parameters(*self._driven(), positive_int(steps, "steps"))
+
+    def covariances(self, lags: int) -> NDArray:
+        """Covariances `E y_{t+i} y_t^H` of the stationary outputs that the noise causes.
 
         Parameters
         ----------
@@ -165,7 +274,7 @@ class StateSpaceModel:
 
         Returns
         -------
-        ndarray, shape (lags + 1, n, n)
+        ndarray, shape (lags + 1, p, p)
             Lag 0 first.
 
         Examples
@@ -174,23 +283,21 @@ class StateSpaceModel:
         >>> random_system(outputs=3, order=2).covariances(5).shape
         (6, 3, 3)
         """
-        lags = lag_count(lags)
+        lags = not_negative_int(lags, "lags")
         if not self.stable:
             raise ValueError(
-                f"the spectral radius of D is {spectral_radius_of(self.D):.4g}, but only a stable "
+                f"the spectral radius of A is {spectral_radius_of(self.A):.4g}, but only a stable "
                 "system, with all poles inside the unit circle, has covariances"
             )
-        P = solve_discrete_lyapunov(self.D, self.E @ self.G @ adjoint(self.E))
-        Gbar = self.D @ P @ adjoint(self.F) + self.E @ self.G
-        return np.concatenate(
-            [
-                [self.F @ P @ adjoint(self.F) + self.G],
-                impulse_response(self.D, Gbar, self.F, lags),
-            ]
-        )
+        A, C, K, G = self.A, self.C, self.K, self.innovation_covariance
+        P = solve_discrete_lyapunov(A, K @ G @ adjoint(K))
+        Gbar = A @ P @ adjoint(C) + K @ G
+        return np.concatenate([[C @ P @ adjoint(C) + G], free_responses(A, C, lags) @ Gbar])
 
     def to_scipy(self) -> dlti:
-        """The system from u to z as a `scipy.signal.dlti` with a time step of one.
+        """Convert to a `scipy.signal.dlti` with a time step of one, without offsets and x0.
+
+        It leads from the inputs to the outputs; for a system without inputs, from the noise.
 
         Examples
         --------
@@ -198,12 +305,15 @@ class StateSpaceModel:
         >>> random_system(outputs=3, order=2).to_scipy().A.shape
         (2, 2)
         """
-        return dlti(self.D, self.E, self.F, np.eye(self.outputs), dt=1)
+        from scipy.signal import dlti
+
+        return dlti(*self._driven(), dt=1)
 
     def to_control(self) -> Any:
-        """The system from u to z as a `control.StateSpace` of unspecified time step.
+        """Convert to a `control.StateSpace` of unspecified time step, without offsets and x0.
 
-        Needs the package control, `pip install "structrank[control]"`, and a real system.
+        It leads from the inputs to the outputs; for a system without inputs, from the noise. Needs
+        the package control, `pip install "structrank[control]"`, and a real system.
         """
         try:
             import control
@@ -211,117 +321,22 @@ class StateSpaceModel:
             raise ImportError(
                 'to_control() needs the package control: pip install "structrank[control]"'
             ) from error
-        if np.iscomplexobj(self.D):
+        if np.iscomplexobj(self.A):
             raise TypeError(
                 "the system is complex, but control expects a real one: use to_scipy() instead"
             )
-        return control.ss(self.D, self.E, self.F, np.eye(self.outputs), dt=True)
+        return control.ss(*self._driven(), dt=True)
 
-    def _white(self, rng: np.random.Generator, *shape: int) -> np.ndarray:
-        """White noise of variance one; circular if the system is complex."""
-        values = rng.standard_normal(shape)
-        if np.iscomplexobj(self.D):
-            values = (values + 1j * rng.standard_normal(shape)) / np.sqrt(2)
-        return values
+    def _driven(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """A, B, C, D, where the noise is the input of a system that has no other."""
+        if self.input_count:
+            return self.A, self.B, self.C, self.D
+        return self.A, self.K, self.C, np.eye(self.output_count)
 
     def __repr__(self) -> str:
-        outputs = f"{self.outputs} output{'s' if self.outputs > 1 else ''}"
+        m, p = self.input_count, self.output_count
+        inputs = f"{m} input{'s' if m > 1 else ''}, " if m else ""
         return (
-            f"StateSpaceModel(order {self.order}, {outputs}, "
-            f"spectral radius {spectral_radius_of(self.D):.4g})"
+            f"StateSpace(order {self.order}, {inputs}{p} output{'s' if p > 1 else ''}, "
+            f"spectral radius {spectral_radius_of(self.A):.4g})"
         )
-
-
-def random_system(
-    outputs: int,
-    order: int = 10,
-    *,
-    normalization: str = "nuclear",
-    spectral_radius: float | None = None,
-    rng: int | np.random.Generator = 0,
-) -> StateSpaceModel:
-    """A random system, generated as in the paper.
-
-    The entries of D, E and F are drawn from N(0, 1), then each matrix is scaled to norm
-    one; G is the identity.
-
-    Parameters
-    ----------
-    outputs : int
-        Number of outputs n.
-    order : int
-        Number of states r.
-    normalization : {"nuclear", "spectral"}
-        Which norm. The paper prints "nuclear", with which the states hardly show in the outputs:
-        most of the covariances is then sampling noise.
-    spectral_radius : float, optional
-        If given, D is scaled to this spectral radius instead.
-    rng : int or numpy.random.Generator
-
-    Returns
-    -------
-    StateSpaceModel
-
-    Examples
-    --------
-    >>> from structrank import random_system
-    >>> random_system(outputs=20, normalization="spectral", spectral_radius=0.9)
-    StateSpaceModel(order 10, 20 outputs, spectral radius 0.9)
-    """
-    n, r = positive_int(outputs, "outputs"), positive_int(order, "order")
-    norms: dict[str, Any] = {"nuclear": "nuc", "spectral": 2}
-    if normalization not in norms:
-        raise ValueError(
-            f"normalization is {normalization!r}, but 'nuclear' or 'spectral' is expected"
-        )
-    rng = np.random.default_rng(rng)
-    drawn = [rng.standard_normal(shape) for shape in ((r, r), (r, n), (n, r))]
-    D, E, F = (M / np.linalg.norm(M, norms[normalization]) for M in drawn)
-    if spectral_radius is not None:
-        D = D * (positive(spectral_radius, "spectral_radius") / spectral_radius_of(D))
-    return StateSpaceModel(D, E, F, np.eye(n))
-
-
-def impulse_response(D: np.ndarray, Gbar: np.ndarray, F: np.ndarray, count: int) -> np.ndarray:
-    """`F D^i Gbar` for i from 0 to `count - 1`."""
-    response = np.empty((count, F.shape[0], Gbar.shape[1]), dtype=D.dtype)
-    for block in response:
-        block[:], Gbar = F @ Gbar, D @ Gbar
-    return response
-
-
-def spectral_radius_of(D: np.ndarray) -> float:
-    """Largest absolute value of an eigenvalue."""
-    return float(np.max(np.abs(np.linalg.eigvals(D))))
-
-
-def adjoint(M: np.ndarray) -> np.ndarray:
-    """Conjugate transpose."""
-    return M.conj().T
-
-
-def _matrix(values: Any, name: str) -> np.ndarray:
-    """`values` as a matrix in double precision."""
-    M = to_numpy(as_array(values))
-    if M.dtype.kind not in "fciu":
-        raise TypeError(f"{name} has dtype {M.dtype}, but real or complex numbers are expected")
-    if M.ndim != 2 or 0 in M.shape:
-        raise ValueError(f"{name} has shape {M.shape}, but a matrix is expected")
-    if not np.all(np.isfinite(M)):
-        raise ValueError(f"{name} holds NaN or inf, but finite numbers are expected")
-    return M.astype(np.result_type(M.dtype, float))
-
-
-def lag_count(lags: Any) -> int:
-    """`lags` as an integer of at least zero."""
-    if isinstance(lags, bool) or not isinstance(lags, (int, np.integer)) or lags < 0:
-        raise ValueError(f"lags is {lags!r}, but an integer of at least 0 is expected")
-    return int(lags)
-
-
-def not_negative(value: Any, name: str) -> float:
-    """`value` as a finite float of at least zero."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name} is {value!r}, but a finite number of at least zero is expected")
-    return float(value)

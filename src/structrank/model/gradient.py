@@ -1,0 +1,53 @@
+"""The gradient of the objective with respect to X: a structured plus a thin matrix."""
+
+from __future__ import annotations
+
+from .._array import Array
+from ..structures import Structure
+from .linalg import SingularPairs, top_singular_pairs
+from .penalties import Remainder
+
+
+class Gradient:
+    """The matrix `Q(g) + lam R` for a structured Q(g) and a thin R, never formed.
+
+    It keeps the transform of its signal, so that a product with a vector costs two transforms.
+    """
+
+    def __init__(
+        self, structure: Structure, transformed_signal: Array, lam: float, remainder: Remainder
+    ) -> None:
+        self.structure, self.lam = structure, lam
+        self.transformed_signal, self.remainder = transformed_signal, remainder
+
+    def matmul(self, Z: Array) -> Array:
+        """Compute `grad f(X) @ Z` for Z of shape (N, r)."""
+        S = self.structure
+        structured = S.matmul_transformed(self.transformed_signal, S.transform_right(Z))
+        return structured + self.lam * self.remainder.matmul(Z)
+
+    def rmatmul(self, Z: Array) -> Array:
+        """Compute `grad f(X)^H @ Z` for Z of shape (M, r)."""
+        S = self.structure
+        structured = S.rmatmul_transformed(self.transformed_signal, S.transform_left(Z))
+        return structured + self.lam * self.remainder.rmatmul(Z)
+
+    def top(
+        self,
+        count: int,
+        start: Array,
+        *,
+        tolerance: float,
+        max_steps: int = 60,
+        failure: float | None = None,
+    ) -> SingularPairs:
+        """Compute leading singular pairs of `-grad f(X)`, the direction of steepest descent."""
+        return top_singular_pairs(
+            lambda v: -self.matmul(v[:, None])[:, 0],
+            lambda u: -self.rmatmul(u[:, None])[:, 0],
+            start,
+            count,
+            tolerance=tolerance,
+            max_steps=max_steps,
+            failure=failure,
+        )
