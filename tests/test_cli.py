@@ -665,6 +665,19 @@ class TestUsage:
         assert all(re.search(rf"\n  {name} +\w.*[^.]\.\n", done.stdout) for name in main.commands)
         assert "_STRUCTRANK_COMPLETE=bash_source" in done.stdout
 
+    def test_help_loads_only_what_it_needs(self):
+        script = (
+            "import sys; from structrank.cli import main; main(['--help'], standalone_mode=False); "
+            "names = {name.split('.')[0] for name in sys.modules}; "
+            "assert not names & {'scipy', 'pandas', 'matplotlib', 'tqdm', 'array_api_compat'}"
+        )
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+    def test_python_m(self):
+        command = [sys.executable, "-m", "structrank", "--help"]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert done.stdout.startswith("Usage: structrank [OPTIONS] COMMAND")
+
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_completion_scripts(self, shell):
         cls = get_completion_class(shell)

@@ -1,9 +1,9 @@
 """Structures as operators of SciPy and PyLops.
 
-The matrix `Q(y)` itself, never formed, is `structure.linear_operator(y)`. Here is the map
-`y -> Q(y)`, whose results have M N entries: meant for small structures, to be put into other
-people's solvers and to be checked against. The other way round, operators of both packages are
-accepted as `measure` of a `Problem`.
+`structure.linear_operator(y)` is the matrix `Q(y)` itself, which is never formed. This module has
+the map `y -> Q(y)`. Its results have M N entries, so it is meant for small structures: use it in
+solvers of other packages, or as a reference in tests. In the other direction, `Problem` accepts
+operators of SciPy and PyLops as its `measure`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy.sparse.linalg import LinearOperator
 
+from ._checks import instance_of
 from .structures import Structure
+
+__all__ = ["StructureOperator", "to_pylops"]
 
 
 class StructureOperator(LinearOperator):
     """The linear part of `y -> Q(y)` as a SciPy operator of shape (M N, size of y).
 
-    It takes flattened signals to the entries of `Q(y)` row by row, as `ravel` does, without the
-    `offset` of affine structures. A vector of results holds M N numbers: with 8 bytes each, a
-    5000 x 5000 matrix takes 200 MB.
+    It maps a flattened signal to the entries of `Q(y)` row by row, in the order of `ravel`. The
+    `offset` of an affine structure is not added. A result has M N entries: with 8 bytes per entry,
+    a 5000 x 5000 matrix takes 200 MB.
 
     Parameters
     ----------
@@ -43,6 +46,7 @@ class StructureOperator(LinearOperator):
     """
 
     def __init__(self, structure: Structure, dtype: DTypeLike = float) -> None:
+        instance_of(structure, Structure, "structure")
         if np.dtype(dtype) not in (np.float32, np.float64, np.complex64, np.complex128):
             raise TypeError(
                 f"dtype is {np.dtype(dtype)}, but a real or complex type in single or double "
@@ -54,24 +58,24 @@ class StructureOperator(LinearOperator):
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
         y = self._promoted(x).reshape(self.structure.signal_shape)
-        return self.structure.linear_to_dense(y).reshape(-1)
+        return np.asarray(self.structure.linear_to_dense(y)).reshape(-1)
 
     def _rmatvec(self, x: np.ndarray) -> np.ndarray:
         X = self._promoted(x).reshape(self.structure.shape)
-        return self.structure.adjoint_dense(X).reshape(-1)
+        return np.asarray(self.structure.adjoint_dense(X)).reshape(-1)
 
     def _promoted(self, x: np.ndarray) -> np.ndarray:
         return x.astype(np.result_type(x.dtype, self.dtype), copy=False)
 
 
 def to_pylops(operator: LinearOperator) -> Any:
-    """A SciPy operator as one of PyLops, to be combined with PyLops operators.
+    """Convert a SciPy operator to a PyLops operator.
 
     Parameters
     ----------
     operator : scipy.sparse.linalg.LinearOperator
         For example `structure.linear_operator(y)`, the matrix `Q(y)`, or
-        `StructureOperator(structure)`, the map `y -> Q(y)`, which then takes signals of any
+        `StructureOperator(structure)`, the map `y -> Q(y)`. The latter then maps signals of any
         dimension to matrices.
 
     Returns
@@ -95,7 +99,7 @@ def to_pylops(operator: LinearOperator) -> Any:
     if not isinstance(operator, LinearOperator):
         raise TypeError(
             f"operator is {type(operator).__name__}, but a SciPy LinearOperator is expected: "
-            "take structure.linear_operator(y) or StructureOperator(structure)"
+            "pass structure.linear_operator(y) or StructureOperator(structure)"
         )
     if not isinstance(operator, StructureOperator):
         return pylops.LinearOperator(operator)

@@ -37,7 +37,7 @@ class SampleRange:
     double: float = 1e75
 
 
-def in_range(values: Array, limits: SampleRange | None = None) -> Array:
+def in_range(values: Array, limits: SampleRange = SampleRange()) -> Array:
     """Return values whose powers can be computed.
 
     Parameters
@@ -63,7 +63,6 @@ def in_range(values: Array, limits: SampleRange | None = None) -> Array:
     >>> in_range(np.array([1e20], dtype=np.float32)).dtype
     dtype('float64')
     """
-    limits = SampleRange() if limits is None else limits
     xp = array_namespace(values)
     with np.errstate(over="ignore"):
         sizes = xp.abs(values)

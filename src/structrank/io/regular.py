@@ -60,7 +60,7 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     return cells[at]
 
 
-def uneven_place(places: np.ndarray, spacing: Spacing | None = None) -> int | None:
+def uneven_place(places: np.ndarray, spacing: Spacing = Spacing()) -> int | None:
     """Find the place around which steps are not equal.
 
     Parameters
@@ -81,11 +81,10 @@ def uneven_place(places: np.ndarray, spacing: Spacing | None = None) -> int | No
     >>> uneven_place(np.array([0.5, 1.0, 1.5, 2.5]))
     3
     """
-    tolerance = (Spacing() if spacing is None else spacing).tolerance
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.diff(places)
         grid = np.linspace(places[0], places[-1], len(places))
-        if np.max(np.abs(places - grid)) <= tolerance * np.abs(np.mean(steps)):
+        if np.max(np.abs(places - grid)) <= spacing.tolerance * np.abs(np.mean(steps)):
             return None
         return int(np.argmax(np.abs(steps - np.median(steps)))) + 1
 

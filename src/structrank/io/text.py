@@ -68,9 +68,6 @@ class TextReading:
     equal_steps: float = 1e-6
 
 
-READING = TextReading()
-
-
 class _Row(NamedTuple):
     line: int
     cells: list[str]
@@ -81,7 +78,7 @@ def read_text(
     columns: Sequence[Column] | None,
     index: Column | bool | None,
     header: bool | None,
-    reading: TextReading = READING,
+    reading: TextReading = TextReading(),
 ) -> Table:
     """Read the table in a text file; see `read` for the arguments."""
     rows = _rows(path, reading)
