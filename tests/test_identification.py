@@ -36,7 +36,7 @@ def with_gaps(x, share, seed):
 
 
 def distance(model, truth):
-    """Of the impulse responses, relatively: blind to the choice of states."""
+    """Relative distance of the impulse responses, which do not depend on the choice of states."""
     h = truth.impulse_response(60)
     return np.linalg.norm(model.impulse_response(60) - h) / np.linalg.norm(h)
 

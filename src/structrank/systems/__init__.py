@@ -6,16 +6,24 @@ factor that polynomials share.
 """
 
 from .common_divisors import CommonDivisor, approximate_gcd
+from .completion import GapFilling
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from .divisor_fit import DivisorSearch
 from .identification import identify
-from .outputs import realize_outputs
+from .order_search import IdentificationSearch
+from .outputs import OutputRealization, realize_outputs
 from .random_systems import random_system
-from .realization import NotPositiveReal, realize
+from .realization import NotPositiveReal, RealizationRules, realize
 from .state_space import StateSpace
 
 __all__ = [
     "CommonDivisor",
+    "DivisorSearch",
+    "GapFilling",
+    "IdentificationSearch",
     "NotPositiveReal",
+    "OutputRealization",
+    "RealizationRules",
     "StateSpace",
     "approximate_gcd",
     "empirical_covariances",
