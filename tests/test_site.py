@@ -29,7 +29,7 @@ def hand_written_pages():
 
 @pytest.mark.parametrize("page", hand_written_pages(), ids=lambda p: str(p.relative_to(DOCS)))
 def test_pages_run(page):
-    """Every block of Python runs and prints what stands below; later ones go on from earlier."""
+    """Every block of Python runs and prints the block below; later blocks use earlier names."""
     names, out = {}, ""
     for language, text in re.findall(r"```(python|text)\n(.*?)```", page.read_text(), re.DOTALL):
         if language == "text":
@@ -37,7 +37,7 @@ def test_pages_run(page):
             out = ""
         else:
             printed = io.StringIO()
-            assert not out, "what a block prints stands below it"
+            assert not out, "a block of text must show what a block of Python prints"
             with contextlib.redirect_stdout(printed):
                 exec(text, names)
             out = printed.getvalue()
@@ -46,10 +46,9 @@ def test_pages_run(page):
 
 PUBLIC = (
     "structrank",
-    "structrank",
     "structrank.estimators",
     "structrank.io",
-    "structrank.solvers",
+    "structrank.solvers.rivals",
 )
 
 
@@ -60,9 +59,9 @@ def test_every_public_name_is_in_the_reference(module):
     assert set(importlib.import_module(module).__all__) <= listed
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """The site, built in a folder of its own; no recordings are there."""
+    """The site, built once in a folder of its own, without recordings."""
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
@@ -80,7 +79,7 @@ def pages_of(site):
 
 
 class _Links(HTMLParser):
-    """What a page links to or shows, and the names of its places."""
+    """What a page links to or shows, and its anchors."""
 
     def __init__(self):
         super().__init__()
@@ -120,7 +119,7 @@ def test_every_link_inside_resolves(site):
 
 @pytest.mark.xdist_group("site")
 def test_nothing_is_fetched_from_elsewhere(site):
-    """Scripts, styles and pictures are part of the site: it works without a network."""
+    """Scripts, styles and pictures are part of the site, so it works without a network."""
     for page in pages_of(site):
         for tag in re.findall(r"<(?:script|img|link)\b[^>]*>", page.read_text()):
             assert not re.search(r'(?:src|href)="https?://', tag), f"{page.name}: {tag}"
@@ -137,7 +136,7 @@ def test_gallery_has_ten_examples():
 @pytest.mark.xdist_group("site")
 @pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
 def test_example_states_a_figure_beside_its_rival(example, site):
-    """In its output; examples on recordings, which are not here, in what they would print."""
+    """In its output; examples on recordings, which are not here, in the code that prints it."""
     text = example.read_text()
     assert "Where it fails" in text
     if "STRUCTRANK_DATA" in text:
