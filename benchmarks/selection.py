@@ -1,12 +1,12 @@
-"""Which way to choose mu and the rank, and which window, finds the truth most often.
+"""Compare the ways to choose mu and the rank, and window sizes, on simulated signals.
 
     python -m benchmarks.selection [--seeds 2] [--settings 16] [--part methods] [--part windows]
                                    [--method noise] [--method information] ...
 
-Every setting differs in one thing from a 1-D or a 2-D one. Amplitudes are spread, frequencies
-1.5 / length apart, weights lifted. The error is that of the refit over that of an oracle: least
-squares that know number and kind of the modes and start at the true ones. Tables show on how
-many seeds the true rank was found, and the median of the error.
+Every setting differs in one property from a 1-D or a 2-D base setting. Amplitudes are spread,
+frequencies are at least 1.5 / length apart, weights are lifted. The error is that of the refit
+divided by that of an oracle: least squares that know the number and kind of the modes and start
+from the true ones. Tables show for how many seeds the true rank was found, and the median error.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Setting:
 
 
 def variants(base: Setting, longer: tuple[int, ...], few: float) -> list[Setting]:
-    """Settings that differ from one in one thing each."""
+    """A base setting, and settings that differ from it in one property each."""
     return [
         base,
         replace(base, name="real", real=True, count=base.count - 1),
@@ -82,15 +82,15 @@ WINDOWS: dict[str, Method] = {
 
 @dataclass(frozen=True)
 class Found:
-    """What one method made of one draw."""
+    """The outcome of one method for one simulated signal."""
 
-    right: bool  # the true rank
-    ratio: float  # of the error to the oracle's
+    right: bool  # whether it found the true rank
+    ratio: float  # its error over that of the oracle
     seconds: float
 
 
 def attempt(method: Method, sample: SpectralSample) -> Found:
-    """Choose, refit, compare."""
+    """Choose mu and the rank, and compare the refit with the truth."""
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -101,7 +101,7 @@ def attempt(method: Method, sample: SpectralSample) -> Found:
 
 
 def compare(methods: dict[str, Method], settings: list[Setting], seeds: int) -> None:
-    """A table of all settings and methods, and who wins."""
+    """Print a table of all settings and methods, and the best methods."""
     print(f"\n{f'true rank found of {seeds}, error':<34}" + "".join(f"{m:>15}" for m in methods))
     everything: dict[str, list[Found]] = {name: [] for name in methods}
     for setting in settings:
@@ -120,7 +120,7 @@ def compare(methods: dict[str, Method], settings: list[Setting], seeds: int) -> 
     seconds = {name: np.mean([f.seconds for f in found]) for name, found in everything.items()}
     total = f"of {seeds * len(settings)}, geometric mean"
     print(f"{total:<34}" + "".join(f"{right[name]:>8} {mean[name]:>6.2f}" for name in methods))
-    print(f"{'seconds a signal':<34}" + "".join(f"{seconds[name]:>15.2f}" for name in methods))
+    print(f"{'seconds per signal':<34}" + "".join(f"{seconds[name]:>15.2f}" for name in methods))
     by_rank = [name for name in methods if right[name] == max(right.values())]
     by_error = [name for name in methods if mean[name] <= 1.01 * min(mean.values())]
     print(f"most often the true rank: {', '.join(by_rank)}")

@@ -686,7 +686,7 @@ def test_report_in_terminal_and_notebook():
     "structure", [Hankel(20, window=10), Indexed(Hankel(20, window=10).index())], ids=str
 )
 def test_results_can_be_sent_to_other_processes(structure, rng):
-    """They can be pickled, with their standard errors still to be worked out."""
+    """They can be pickled, with their standard errors not computed yet."""
     b = 0.9 ** np.arange(20.0) + 0.01 * rng.standard_normal(20)
     result = gcgls(Problem(structure, b, mu=0.1, measure="lifted"), lam=1.0)
     fit = refit(result, rank=1)

@@ -308,7 +308,7 @@ class TestFindModes:
             np.testing.assert_allclose(found.amplitudes[1::2], found.amplitudes[::2].conj())
 
     def test_shared_frequencies(self):
-        """Modes that agree along one axis or the other are told apart, and put together right."""
+        """Modes that share a frequency along one axis are distinguished and put together right."""
         corners = [[0.1, 0.2], [0.1, -0.3], [0.4, 0.2], [0.4, -0.3], [-0.2, 0.05]]
         modes = Modes(corners, amplitudes=[1, 2, 3j, 4, 5])
         found = find_modes(exact_result(modes, Hankel((15, 14), window=(7, 8))))

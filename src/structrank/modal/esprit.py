@@ -19,7 +19,7 @@ class ModeFinding:
     """Numbers that `find_modes` works with."""
 
     negligible: float = 1e-12  # singular values below this share of the largest are rounding errors
-    mixtures: int = 8  # of the shifts, of which the best conditioned is used; set by hand
+    mixtures: int = 8  # random mixtures of the shifts; the best conditioned is used; set by hand
 
 
 def find_modes(

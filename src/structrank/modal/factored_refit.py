@@ -31,14 +31,14 @@ class FactoredFitting:
     Tests check that its fits are stationary and agree with the fits of modes.
     """
 
-    rounds: int = 60  # updates of the multiplier at most; set by hand
-    search_steps: int = 200  # of descent per round; set by hand
-    mu_share: float = 1e-9  # of the problem's mu: the nuclear norm only keeps factors balanced
+    rounds: int = 60  # largest number of updates of the multiplier; set by hand
+    search_steps: int = 200  # largest number of descent steps per round; set by hand
+    mu_share: float = 1e-9  # share of the problem's mu: just enough to keep factors balanced
     lam_growth: float = 2.0  # factor on lam per round; set by hand
     enough: float = 1e-7  # relative violation and change of the multiplier at which to stop
     enough_over_epsilon: float = 100.0  # the same over the rounding unit, in single precision
     tolerance_share: float = 1e-4  # tolerance of descent over the squared violation; set by hand
-    least_tolerance: float = 1e-12  # of descent: below are rounding errors
+    least_tolerance: float = 1e-12  # smallest tolerance of descent; rounding errors lie below
 
 
 def refit_factors(

@@ -31,7 +31,7 @@ class LevenbergMarquardt:
     damping_factor: float = 10.0  # up after a step that does not help, down after one that does
     least_damping: float = 1e-12  # rounding errors of double precision dominate below
     most_damping: float = 1e8  # the fit ends if even such short steps do not help
-    chunk_entries: int = 2**21  # of the Jacobian in memory at once: 16 or 32 MB
+    chunk_entries: int = 2**21  # entries of the Jacobian in memory at once: 16 or 32 MB
 
 
 class ModalFit:

@@ -20,7 +20,7 @@ class ModeExchange:
     """
 
     coincident: float = 6.0  # modes whose exponents differ by less over the signal nearly coincide
-    least_separation: float = 0.1  # of a new exponent from the mean over the signal, at least
+    least_separation: float = 0.1  # least distance of new exponents from their mean
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ class TangentSearch:
 
     tolerance: float = 1e-6  # distance from one, and residuals, below this are rounding errors
     direct_size: int = 400  # largest signal for a full eigenvalue decomposition; set by hand
-    min_steps: int = 10  # of subspace iteration, before its eigenvalues are trusted; set by hand
-    max_steps: int = 300  # of subspace iteration; set by hand
+    min_steps: int = 10  # subspace iterations before eigenvalues are trusted; set by hand
+    max_steps: int = 300  # largest number of subspace iterations; set by hand
     undecided: float = 0.5  # eigenvalues above this may still grow to one; set by hand
     extra_vectors: int = 2  # beyond twice the rank: some vectors must lie outside the space
 

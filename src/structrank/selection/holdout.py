@@ -13,14 +13,14 @@ from ..model.problem import Problem
 
 @dataclass(frozen=True)
 class HoldOut:
-    """How many samples `held_out_parts` takes; chosen with benchmarks.real_data."""
+    """How many samples `held_out_parts` takes; set by hand, checked with benchmarks.real_data."""
 
     one_in: int = 10  # one sample in ten is held out
     one_in_few: int = 5  # one in five if samples are few, or if there is only one part
     few: int = 200  # fewer samples than this are few
     tries: int = 10  # random places to which the gaps of the data are moved
-    least_share: float = 0.25  # of the wanted number: moved gaps that hit fewer are not used
-    most_share: float = 1 / 3  # of all samples: moved gaps that hit more are not used
+    least_share: float = 0.25  # moved gaps must hit this share of the wanted number
+    most_share: float = 1 / 3  # moved gaps may hit this share of all samples
 
 
 def random_parts(problem: Problem, folds: int, rng: int | np.random.Generator) -> list[NDArray]:
