@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.recovery import count, error, lifted_problem, oracle_error
 from structrank import SpectralSample, refit, select_mu, sinusoids
-from structrank.reproduce.scs import PRINTED_ERROR
+from structrank.reproduce.scs import PAPER
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def report(name: str, found: list[Found], goals: Goals = Goals()) -> None:
     print(f"true rank found                {right:>8} of {len(found)}   (goal: at least {goal})")
     if name == "2-D":
         median = np.median(rows["error, refit"])
-        print(f"error, median                  {median:>8.4f}   (the paper prints {PRINTED_ERROR})")
+        print(f"error, median                  {median:>8.4f}   (the paper prints {PAPER.error})")
     for f in found:
         if f.extra:
             print(

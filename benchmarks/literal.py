@@ -81,6 +81,9 @@ class Literal:
     def smooth(self, point: LiteralPoint) -> float:
         return point.loss + self.lam / 2 * point.violation_squared
 
+    def violation(self, point: LiteralPoint) -> float:
+        return float(np.sqrt(point.violation_squared))
+
     def psi(self, point: LiteralPoint) -> float:
         return self.smooth(point) + self.mu * point.half_norms
 

@@ -21,7 +21,8 @@ import numpy as np
 
 from benchmarks.literal import Literal
 from structrank import LowRank, Penalized, Problem, Result, Stop
-from structrank.reproduce.scalability import COLUMNS, LAM, OUTPUTS, ROWS, scalability_problem
+from structrank.reproduce.methods import LAM
+from structrank.reproduce.scalability import SIZES, scalability_problem
 from structrank.solvers.conditional_gradient import algorithm_1
 from structrank.solvers.driver import run
 
@@ -61,12 +62,12 @@ def main(largest: int = 4) -> None:
         f"{'objective':>12} {'seconds':>8} {'peak MB':>8}"
     )
     values, seconds, objectives = [], [], {}
-    for kind, n in [("ours", n) for n in OUTPUTS[:largest]] + [("literal", OUTPUTS[0])]:
+    for kind, n in [("ours", n) for n in SIZES.outputs[:largest]] + [("literal", SIZES.outputs[0])]:
         command = [sys.executable, "-m", "benchmarks.paper_sizes", "--one", kind, str(n)]
         row = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
-        size = (ROWS + COLUMNS - 1) * n * n
+        size = SIZES.system.lags * n * n
         print(
-            f"{kind:<8} {f'{ROWS * n} x {COLUMNS * n}':>13} {size:>13} {row['steps']:>5} "
+            f"{kind:<8} {SIZES.system.size(n):>13} {size:>13} {row['steps']:>5} "
             f"{row['rank']:>4} {row['objective']:>12.6g} "
             f"{row['seconds']:>8.2f} {row['peak'] / 2**20:>8.0f}",
             flush=True,
@@ -78,10 +79,10 @@ def main(largest: int = 4) -> None:
     if largest > 1:
         power = np.polyfit(np.log(values), np.log(seconds), 1)[0]
         print(f"time grows like (signal values)^{power:.2f} (target: at most 1.1)")
-    first = OUTPUTS[0]
+    first = SIZES.outputs[0]
     difference = objectives["literal", first] / objectives["ours", first] - 1
     print(
-        f"literal / ours at {ROWS * first} x {COLUMNS * first}: "
+        f"literal / ours at {SIZES.system.size(first)}: "
         f"{row['seconds'] / seconds[0]:.1f} times (target: at least 20), "
         f"objectives differ by {abs(difference):.1e}"
     )

@@ -20,15 +20,16 @@ from structrank import History, Stop
 from structrank.cli import main
 from structrank.io import FileError
 from structrank.io.atomic import new_folder
-from structrank.reproduce.cases import COLUMNS, ROWS, Case
-from structrank.reproduce.comparison import FACTORS, METHODS, Curve, Method, comparison_rows, tune
+from structrank.reproduce.cases import PAPER, Case
+from structrank.reproduce.comparison import COMPARISON, Curve, comparison_rows, tune
+from structrank.reproduce.methods import METHODS, PenalizedMethod, RelaxedMethod
 from structrank.reproduce.output import markdown, write_about, write_table
 from structrank.reproduce.scalability import scalability_problem
 from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
 from structrank.reproduce.ssr import found_order
 from structrank.solvers import gcgls
-from structrank.solvers.driver import uninterrupted
 from structrank.solvers.rivals import padmm
+from structrank.solvers.rivals.primal_admm import padmm_states
 
 PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})
 
@@ -295,9 +296,10 @@ class TestOutput:
         def interrupt(state):
             raise KeyboardInterrupt
 
-        result = padmm(PRINTED.problem("relax"), callback=interrupt)
+        problem = PRINTED.problem("relax")
+        method = RelaxedMethod("PADMM", padmm_states)
         with pytest.raises(KeyboardInterrupt):
-            uninterrupted(result)
+            method.run(problem, ones=True, stop=Stop(), callback=interrupt)
 
 
 def made_up(method, seconds, objectives, formulation="relax", gap=0.0):
@@ -310,7 +312,8 @@ def made_up(method, seconds, objectives, formulation="relax", gap=0.0):
         iterations=len(objectives) - 1,
         problem=SimpleNamespace(mu=0.5),
     )
-    return Curve(Method(method, formulation, padmm), result, {0: 7, 3: 4}, peak_bytes=2**21)
+    kind = {"relax": RelaxedMethod, "reform2": PenalizedMethod}[formulation]
+    return Curve(kind(method, padmm_states), result, {0: 7, 3: 4}, peak_bytes=2**21)
 
 
 class TestFigures:
@@ -343,7 +346,7 @@ class TestFigures:
         factors, rows = tune(case, seconds=0.1)
         assert set(factors) == {"PADMM", "PADMM2", "DADMM2", "DPPA", "factored ADMM"}
         for row in rows:
-            times = {f: row[f"seconds to 1% at {f:g}"] for f in FACTORS}
+            times = {f: row[f"seconds to 1% at {f:g}"] for f in COMPARISON.factors}
             reached = {f: t for f, t in times.items() if t is not None}
             if reached:
                 assert row["chosen"] == min(reached, key=reached.get)
@@ -375,11 +378,11 @@ class TestRealisation:
     def test_case(self):
         problem = PRINTED.problem("reform2")
         assert problem.mu == 0.1
-        assert problem.structure.shape == (ROWS * 4, COLUMNS * 4)
+        assert problem.structure.shape == (PAPER.rows * 4, PAPER.columns * 4)
         seen = problem.measure.weights > 0
-        assert np.all(seen[:COLUMNS])
-        assert not np.any(seen[COLUMNS:])
-        np.testing.assert_array_equal(problem.b[:COLUMNS], PRINTED.covariances[1:])
+        assert np.all(seen[: PAPER.columns])
+        assert not np.any(seen[PAPER.columns :])
+        np.testing.assert_array_equal(problem.b[: PAPER.columns], PRINTED.covariances[1:])
         spectral = Case("spectral", 4)
         assert spectral.problem("relax").mu == spectral.problem("reform2").mu > 0
         assert np.linalg.norm(spectral.system.A, 2) == pytest.approx(1)
@@ -407,8 +410,8 @@ class TestRealisation:
             assert rising[-1] > 1
         for name in ("PADMM", "PADMM2", "DADMM2", "DPPA"):
             falling = ranks(by_name[name], factor=1.0)
-            assert max(falling[:3]) == ROWS * 4
-            assert falling[-1] < ROWS * 4
+            assert max(falling[:3]) == PAPER.rows * 4
+            assert falling[-1] < PAPER.rows * 4
 
     def test_order(self):
         case = Case("well-posed", 4, order=3, spectral_radius=0.9, samples=50_000)

@@ -57,6 +57,6 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
     for name in chosen:
         run = getattr(experiments, f"reproduce_{name}")
         with new_folder(out / name, force=force) as folder:
-            tables = run(folder, quick=quick, seed=seed, progress=printing.shows_progress(quiet))
+            tables = run(folder, quick=quick, rng=seed, progress=printing.shows_progress(quiet))
         printing.tell("\n".join(tables), quiet)
         click.echo(f"{name}: written to {out / name}")

@@ -1,4 +1,4 @@
-"""The paper's experiments, with its rivals: what `structrank reproduce` runs."""
+"""The paper's experiments, with the methods it compares: what `structrank reproduce` runs."""
 
 from .scalability import reproduce_scalability
 from .scs import reproduce_scs

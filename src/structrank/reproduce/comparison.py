@@ -3,85 +3,53 @@
 from __future__ import annotations
 
 import tracemalloc
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any
 
 import numpy as np
 
-from ..model.lowrank import LowRank
+from .._array import NDArray
 from ..model.problem import Problem
-from ..solvers import gcg, gcgls
-from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted
-from ..solvers.rivals import apg_svt, dadmm2, dppa, factored_admm, padmm, padmm2
-from ..solvers.rivals.dense import DenseProblem, singular_values
+from ..solvers.driver import Result, Stop
+from ..solvers.rivals.dense import singular_values
 from ..solvers.state import State
 from .cases import Case
+from .methods import GCGLS, TUNED, Method
 from .output import Row
-
-LAM = 1.0  # the paper does not print it
-FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # penalties tried
-RANK_THRESHOLD = 1e-3  # the paper's: singular values above it are counted
 
 
 @dataclass(frozen=True)
-class Method:
-    """A solver as this experiment calls it."""
+class ComparisonSettings:
+    """How methods are tuned, stopped and measured."""
 
-    name: str
-    formulation: str  # "relax" or "reform2"
-    solver: Callable[..., Result]
+    # Penalties tried, as multiples of the scale of a problem: half a decade apart around 1.
+    factors: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+    gap: float = 1e-3  # gap to the optimum at which a run ends; far below the 1% that is timed
+    max_iter: int = 5000  # a safeguard: the gap or the time limit ends a run first
+    reached: float = 1.01  # objective over the best one at which a method has arrived: within 1%
+    rank_threshold: float = 1e-3  # the paper's: singular values of H(y) above it are counted
+    every_rank: int = 10  # iterates at the start whose rank is counted, without exception
+    rank_interval: int = 5  # later ranks are counted once per so many iterates: they are costly
+    dense_memory_steps: int = 3  # iterations traced for memory: dense matrices are there at once
+    thin_memory_steps: int = 100  # thin factors grow with the iterations
 
-    @property
-    def dense(self) -> bool:
-        """Whether it forms the matrix."""
-        return self.solver not in (gcg, gcgls)
-
-    def run(
-        self, problem: Problem, *, ones: bool, factor: float | None = None, **options: Any
-    ) -> Result:
-        """Solve from the matrix of all ones, the paper's start, or from zero.
-
-        `factor` is the penalty of a method for (relax), over its scale.
-        """
-        shape = problem.structure.shape
-        if self.formulation == "relax":
-            options["start"] = np.ones(problem.structure.signal_shape) if ones else None
-            if factor is not None:
-                beta = factor * DenseProblem(problem).scale
-                options["beta"] = 1 / beta if self.solver is dadmm2 else beta
-        else:
-            options["lam"], options["penalty"] = LAM, "difference"
-            options["start"] = LowRank.ones(shape, problem.b) if ones else None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return uninterrupted(self.solver(problem, **options))
+    def stop(self, seconds: float) -> Stop:
+        """Return when a timed run ends."""
+        return Stop(max_iter=self.max_iter, xtol=None, rtol=None, gap=self.gap, max_time=seconds)
 
 
-METHODS = (
-    Method("GCGLS", "reform2", gcgls),
-    Method("GCG", "reform2", gcg),
-    Method("APG-SVT", "reform2", apg_svt),
-    Method("PADMM", "relax", padmm),
-    Method("PADMM2", "relax", padmm2),
-    Method("DADMM2", "relax", dadmm2),
-    Method("DPPA", "relax", dppa),
-)
-
-
-FACTORED_ADMM = Method("factored ADMM", "relax", partial(factored_admm, rank=30))  # tuned only
+COMPARISON = ComparisonSettings()
 
 
 @dataclass
 class Curve:
-    """What one method did on one case."""
+    """The run of one method on one case."""
 
     method: Method
     result: Result
-    ranks: dict[int, int]  # of H(y), as the paper counts, by iterate
+    ranks: dict[int, int]  # rank of H(y), as the paper counts it, by iterate
     peak_bytes: int = 0
 
     @property
@@ -90,84 +58,104 @@ class Curve:
         return self.ranks[max(self.ranks)]
 
     def seconds_to(self, objective: float) -> float | None:
-        """Time until the objective was first at most this."""
+        """Return the time at which the objective was first at most this."""
         h = self.result.history
         return next((t for t, o in zip(h.time, h.objective, strict=True) if o <= objective), None)
 
 
-def tune(case: Case, seconds: float) -> tuple[dict[str, float], list[Row]]:
-    """The best penalty of every method for (relax) on a smaller case, and what the others gave."""
-    problem = case.problem("relax")
-    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
+def tune(
+    case: Case, seconds: float, settings: ComparisonSettings = COMPARISON
+) -> tuple[dict[str, float], list[Row]]:
+    """Find the best penalty of every method for (relax) on a small case.
+
+    Returns
+    -------
+    factors : dict of str to float
+        The fastest penalty by method; the one with the least objective if none arrived.
+    rows : list
+        The times of all penalties.
+    """
+    problem, stop = case.problem("relax"), settings.stop(seconds)
     tried = {
         (method.name, factor): Curve(
             method, method.run(problem, ones=case.ones, factor=factor, stop=stop), {}
         )
-        for method in (*METHODS, FACTORED_ADMM)
-        if method.formulation == "relax"
-        for factor in FACTORS
+        for method in TUNED
+        for factor in settings.factors
     }
-    best = 1.01 * min(curve.result.objective for curve in tried.values())
+    aim = settings.reached * min(curve.result.objective for curve in tried.values())
     factors, rows = {}, []
-    for name in dict.fromkeys(name for name, _ in tried):
-        times = {f: tried[name, f].seconds_to(best) for f in FACTORS}
-        reached = {f: t for f, t in times.items() if t is not None}
-        objectives = {f: tried[name, f].result.objective for f in FACTORS}
-        factors[name] = (
-            min(reached, key=reached.__getitem__)
-            if reached
-            else min(objectives, key=objectives.__getitem__)
-        )
+    for method in TUNED:
+        curves = {factor: tried[method.name, factor] for factor in settings.factors}
+        times = {factor: curve.seconds_to(aim) for factor, curve in curves.items()}
+        factors[method.name] = _fastest(times, curves)
         rows.append(
             {
                 "case": case.name,
                 "size": case.size,
-                "method": name,
+                "method": method.name,
                 **{f"seconds to 1% at {f:g}": t for f, t in times.items()},
-                "chosen": factors[name],
+                "chosen": factors[method.name],
             }
         )
     return factors, rows
 
 
-def compare(case: Case, method: Method, factor: float | None, seconds: float) -> Curve:
-    """Run one method on one case, and again for a few steps to see its memory."""
+def _fastest(times: dict[float, float | None], curves: dict[float, Curve]) -> float:
+    reached = {factor: time for factor, time in times.items() if time is not None}
+    if reached:
+        return min(reached, key=reached.__getitem__)
+    return min(curves, key=lambda factor: curves[factor].result.objective)
+
+
+def compare(
+    case: Case,
+    method: Method,
+    factor: float | None,
+    seconds: float,
+    settings: ComparisonSettings = COMPARISON,
+) -> Curve:
+    """Run one method on one case, and again for a few iterations to measure its memory."""
     problem = case.problem(method.formulation)
     ranks: dict[int, int] = {}
-    iterate, k, latest = count(), 0, problem.b
+    numbers, k, latest = count(), 0, problem.b
 
     def count_rank(state: State) -> None:
         nonlocal k, latest
-        k, latest = next(iterate), state.y
-        if k <= 10 or k % 5 == 0:  # it costs as much as an iteration of a rival
-            ranks[k] = lifted_rank(problem, state.y)
+        k, latest = next(numbers), state.y
+        if k <= settings.every_rank or k % settings.rank_interval == 0:
+            ranks[k] = lifted_rank(problem, state.y, settings.rank_threshold)
 
     run = partial(method.run, problem, ones=case.ones, factor=factor)
-    stop = Stop(max_iter=5000, xtol=None, rtol=None, gap=1e-3, max_time=seconds)
-    curve = Curve(method, run(stop=stop, callback=count_rank), ranks)
-    ranks[k] = lifted_rank(problem, latest)
-    steps = min(curve.result.iterations, 3 if method.dense else 100)
+    curve = Curve(method, run(stop=settings.stop(seconds), callback=count_rank), ranks)
+    ranks[k] = lifted_rank(problem, latest, settings.rank_threshold)
+    most = settings.dense_memory_steps if method.dense else settings.thin_memory_steps
+    steps = max(min(curve.result.iterations, most), 1)
     tracemalloc.start()
-    run(stop=Stop(max_iter=max(steps, 1), xtol=None, rtol=None, max_time=seconds))
+    run(stop=Stop(max_iter=steps, xtol=None, rtol=None, max_time=seconds))
     curve.peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return curve
 
 
-def lifted_rank(problem: Problem, y: np.ndarray) -> int:
-    """Rank of H(y) as the paper counts it."""
+def lifted_rank(problem: Problem, y: NDArray, threshold: float) -> int:
+    """Return the rank of H(y) as the paper counts it."""
     values = singular_values(problem.structure.to_dense(y))
-    return int(np.count_nonzero(values > RANK_THRESHOLD))
+    return int(np.count_nonzero(values > threshold))
 
 
-def comparison_rows(case: Case, curves: Sequence[Curve]) -> list[Row]:
-    """One row a method: how good, how fast, how large."""
+def comparison_rows(
+    case: Case, curves: Sequence[Curve], settings: ComparisonSettings = COMPARISON
+) -> list[Row]:
+    """Return one row per method: objective, time, memory."""
     best: dict[str, float] = {}
     for c in curves:
         found = min(c.result.objective, best.get(c.method.formulation, np.inf))
         best[c.method.formulation] = found
-    seconds = {c.method.name: c.seconds_to(1.01 * best[c.method.formulation]) for c in curves}
-    ours = seconds["GCGLS"]
+    seconds = {
+        c.method.name: c.seconds_to(settings.reached * best[c.method.formulation]) for c in curves
+    }
+    ours = seconds[GCGLS.name]
     rows = []
     for c in curves:
         time = seconds[c.method.name]

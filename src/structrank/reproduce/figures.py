@@ -1,4 +1,4 @@
-"""The pictures of the experiments."""
+"""The figures of the experiments."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._array import NDArray
 from ..views import new_figure
 
 if TYPE_CHECKING:
-    from ..signals.spectral_sensing import SpectralSample
+    from ..signals import SpectralSample
     from .comparison import Curve
     from .scalability import Timing
     from .ssr import Recovered
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
+# The colours of Okabe and Ito, which colour-blind readers can distinguish.
 COLORS = {
     "GCGLS": "#d55e00",
     "GCG": "#e69f00",
@@ -31,7 +32,7 @@ DASHES = {"reform2": "-", "relax": "--"}
 
 
 def curves(found: Sequence[Curve], title: str, path: Path) -> None:
-    """Objective, squared loss and rank of H(y) against time, one line a method."""
+    """Draw objective, squared loss and rank of H(y) over time, one line per method."""
     figure = new_figure(figsize=(12, 4.4))
     axes = figure.subplots(1, 3)
     for c in found:
@@ -59,7 +60,7 @@ def curves(found: Sequence[Curve], title: str, path: Path) -> None:
 
 
 def poles(found: Sequence[Recovered], path: Path) -> None:
-    """True and realised poles in the unit disc, one panel a seed."""
+    """Draw true and realised poles in the unit disc, one panel per seed; at most six."""
     shown = found[:6]
     figure = new_figure(figsize=(3.2 * min(len(shown), 3), 3.3 * ((len(shown) + 2) // 3)))
     axes = figure.subplots((len(shown) + 2) // 3, min(len(shown), 3), squeeze=False)
@@ -82,8 +83,8 @@ def poles(found: Sequence[Recovered], path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, path: Path) -> None:
-    """The five panels of the paper: truth, samples, recovery, and the first column of each."""
+def spectral_panels(sample: SpectralSample, recovered: NDArray, title: str, path: Path) -> None:
+    """Draw the five panels of the paper: truth, samples, recovery, and the first column of each."""
     figure = new_figure(figsize=(11, 6.4))
     axes = figure.subplot_mosaic(
         [["truth"] * 2 + ["seen"] * 2 + ["recovered"] * 2, ["before"] * 3 + ["after"] * 3],
@@ -116,7 +117,7 @@ def spectral_panels(sample: SpectralSample, recovered: np.ndarray, title: str, p
 
 
 def times(found: Sequence[Timing], path: Path) -> None:
-    """Time against the number of entries of the matrix."""
+    """Draw time over the number of entries of the matrix."""
     figure = new_figure(figsize=(7, 4.4))
     axis = figure.subplots()
     for name in dict.fromkeys(t.method for t in found):
@@ -129,5 +130,5 @@ def times(found: Sequence[Timing], path: Path) -> None:
     axis.set_xticks(entries, [f"{t.rows} x {t.columns}" for t in chosen])
     axis.grid(alpha=0.25)
     axis.legend(frameon=False)
-    axis.set_title("Time against the number of entries of the matrix")
+    axis.set_title("Time over the number of entries of the matrix")
     figure.savefig(path, dpi=150)

@@ -26,7 +26,7 @@ def write_table(path: Path, rows: Sequence[Row]) -> str:
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Rows as a Markdown table with aligned columns."""
+    """Return rows as a Markdown table with aligned columns."""
     head = list(rows[0])
     cells = [head] + [[_cell(row[name]) for name in head] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(head))]
@@ -45,14 +45,12 @@ def _cell(value: Any) -> str:
 
 def write_about(folder: Path, settings: Row) -> None:
     """Write the settings, seeds, versions and the machine, so that a run can be repeated."""
+    packages = ("structrank", "numpy", "scipy", "matplotlib")
     about = {
         "settings": settings,
         "versions": {
             "python": platform.python_version(),
-            **{
-                name: metadata.version(name)
-                for name in ("structrank", "numpy", "scipy", "matplotlib")
-            },
+            **{name: metadata.version(name) for name in packages},
         },
         "machine": {
             "system": platform.platform(),

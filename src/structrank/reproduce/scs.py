@@ -1,4 +1,4 @@
-"""Spectral compressed sensing: the paper's 2-D signal, and what comes back of it.
+"""Spectral compressed sensing: the paper's 2-D signal and its recovery.
 
 Figure 3 of the paper: 101 x 101 values, six sinusoids, 20% seen at an amplitude signal-to-noise
 ratio of 10, window 8 x 8, mu = 0.1. The paper's source gives a normalised error of 0.181.
@@ -6,66 +6,112 @@ ratio of 10, window 8 x 8, mu = 0.1. The paper's source gives a normalised error
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from .._array import NDArray
 from ..modal import find_modes
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..selection import noise_mu
-from ..signals.spectral_sensing import SpectralSample, sinusoids, spectral_problem
-from ..solvers import gcgls
-from ..solvers.driver import ConvergenceWarning, Result, Stop, uninterrupted
+from ..signals import SpectralSample, sinusoids, spectral_problem
+from ..solvers.conditional_gradient import gcgls_states
+from ..solvers.driver import Result, Stop, iterate
 from . import figures
 from .output import Row, write_about, write_table
 
-SHAPE, COUNT, PRINTED_ERROR = (101, 101), 6, 0.181
+
+@dataclass(frozen=True)
+class PaperSignal:
+    """The signal of the paper's Figure 3, and the error that its source gives."""
+
+    shape: tuple[int, int] = (101, 101)
+    sinusoids: int = 6
+    window: tuple[int, int] = (8, 8)
+    mu: float = 0.1
+    error: float = 0.181  # norm of the difference over that of the truth
+
+
+@dataclass(frozen=True)
+class ScsEffort:
+    """Size, seeds and seconds of the experiment: at most fifteen minutes of solving."""
+
+    shape: tuple[int, int] = PaperSignal.shape
+    seeds: int = 20
+    run_seconds: float = 15.0  # per run
+
+
+PAPER = PaperSignal()
+FULL = ScsEffort()
+QUICK = ScsEffort(shape=(41, 41), seeds=2, run_seconds=2.0)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How the samples are made into a problem, and how it is solved."""
+    """How the samples are made into a problem, and how it is solved.
+
+    Attributes
+    ----------
+    name, file : str
+        For the tables, and for the name of the figure.
+    window : tuple of int
+    lam : float
+        The paper does not print it. With a plain mask its natural size is the inverse of the
+        multiplicity.
+    lifted : bool
+        Whether samples are weighted as often as they occur in the matrix.
+    mu : float or None
+        None: at the level of the noise.
+    printed : bool
+        Algorithm 1 as printed, with the paper's start and stopping rule.
+    gap : float
+        Gap to the optimum at which the run ends, unless printed.
+    noise_margin : float
+        Margin on the mu at the level of the noise: fewer modes fit noise.
+    max_iter : int
+        Iteration limit, unless printed.
+    """
 
     name: str
     file: str
     window: tuple[int, int]
     lam: float
     lifted: bool = False
-    mu: float | None = None  # else at the noise's level
-    printed: bool = False  # Algorithm 1 as printed, with the paper's start and rule
-    gap: float = 1e-2  # certified, where not printed
+    mu: float | None = None
+    printed: bool = False
+    gap: float = 1e-2
+    noise_margin: float = 1.5
+    max_iter: int = 1000
 
     def problem(self, sample: SpectralSample) -> Problem:
-        """The problem of one draw."""
+        """State the problem of one draw."""
         weights = "lifted" if self.lifted else None
         problem = spectral_problem(sample.samples, self.window, self.mu or 1.0, weights=weights)
         if self.mu is None:
-            return replace(problem, mu=noise_mu(problem, sample.noise, margin=1.5))
+            mu = noise_mu(problem, sample.noise, margin=self.noise_margin)
+            return replace(problem, mu=mu)
         return problem
 
     def recover(self, problem: Problem, seconds: float) -> Result:
-        """Solve to a certified gap, by the paper's rule, or as good as the time allows."""
-        options: dict[str, Any] = {
-            "stop": Stop(max_iter=1000, xtol=None, rtol=None, gap=self.gap, max_time=seconds)
-        }
+        """Solve to the gap, or by the paper's rule; the time limit may end the run before."""
         if self.printed:
             start = LowRank.ones(problem.structure.shape, problem.backprojection)
             stop = Stop(max_time=seconds)
-            options = {"step": "paper", "pairs": 1, "start": start, "stop": stop}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return uninterrupted(gcgls(problem, self.lam, **options))
+            states = gcgls_states(problem, self.lam, step="paper", pairs=1, start=start, stop=stop)
+        else:
+            stop = Stop(
+                max_iter=self.max_iter, xtol=None, rtol=None, gap=self.gap, max_time=seconds
+            )
+            states = gcgls_states(problem, self.lam, stop=stop)
+        return iterate(states, problem, stop=stop)
 
 
-# lam is not printed; with a plain mask its natural size is the inverse of the multiplicity.
 SETTINGS = (
-    Setting("paper, by its stopping rule", "rule", (8, 8), 1 / 64, mu=0.1, printed=True),
-    Setting("paper, solved", "solved", (8, 8), 1 / 64, mu=0.1),
+    Setting("paper, by its stopping rule", "rule", PAPER.window, 1 / 64, mu=PAPER.mu, printed=True),
+    Setting("paper, solved", "solved", PAPER.window, 1 / 64, mu=PAPER.mu),
     Setting(
         "lifted weights, window 25 x 25, mu from noise", "weighted", (25, 25), 1.0, True, gap=1e-3
     ),
@@ -73,7 +119,7 @@ SETTINGS = (
 
 
 def reproduce_scs(
-    folder: Path, *, quick: bool = False, seed: int = 0, progress: bool = False
+    folder: Path, *, quick: bool = False, rng: int = 0, progress: bool = False
 ) -> list[str]:
     """Run the experiment and write its figures and tables.
 
@@ -82,8 +128,8 @@ def reproduce_scs(
     folder : Path
         An empty folder.
     quick : bool
-        A smaller signal and few seeds: a check that all works.
-    seed : int
+        A smaller signal and few seeds: a check that everything works.
+    rng : int
         First seed.
     progress : bool
         Show a progress bar.
@@ -93,17 +139,17 @@ def reproduce_scs(
     list of str
         The tables, as Markdown.
     """
-    seeds = range(seed, seed + (2 if quick else 20))
-    shape = (41, 41) if quick else SHAPE
+    effort = QUICK if quick else FULL
+    seeds = range(rng, rng + effort.seeds)
     rows: list[Row] = []
     with tqdm(total=len(SETTINGS) * len(seeds), desc="scs", disable=not progress) as bar:
-        for draw in seeds:
-            sample = sinusoids(shape, COUNT, rng=draw)
+        for seed in seeds:
+            sample = sinusoids(effort.shape, PAPER.sinusoids, rng=seed)
             for setting in SETTINGS:
-                bar.set_postfix_str(f"seed {draw}, {setting.name}")
-                result = setting.recover(setting.problem(sample), 2.0 if quick else 15.0)
-                rows.append(_row(draw, setting, sample, result))
-                if draw == seed:
+                bar.set_postfix_str(f"seed {seed}, {setting.name}")
+                result = setting.recover(setting.problem(sample), effort.run_seconds)
+                rows.append(_row(seed, setting, sample, result))
+                if seed == rng:
                     title = f"{setting.name}: error {rows[-1]['error']:.3f}"
                     path = folder / f"scs-{setting.file}.png"
                     figures.spectral_panels(sample, result.y, title, path)
@@ -132,8 +178,8 @@ def _row(seed: int, setting: Setting, sample: SpectralSample, result: Result) ->
     }
 
 
-def _frequency_error(true: np.ndarray, found: np.ndarray) -> float:
-    """Largest distance, on the circle, from a true frequency to the nearest one found."""
+def _frequency_error(true: NDArray, found: NDArray) -> float:
+    """Return the largest distance, on the circle, from a true frequency to the nearest found."""
     difference = true[:, None, :] - found[None, :, :]
     distance = np.max(np.abs((difference + 0.5) % 1 - 0.5), axis=2)
     return float(np.max(np.min(distance, axis=1)))
@@ -148,7 +194,7 @@ def _summary(setting: Setting, rows: list[Row]) -> Row:
         "median error": float(np.median(errors)),
         "least": min(errors),
         "largest": max(errors),
-        "paper": PRINTED_ERROR,
+        "paper": PAPER.error,
         "true rank found": sum(row["rank"] == row["true rank"] for row in mine),
         "median gap": float(np.median([row["gap"] for row in mine])),
         "median rank": float(np.median([row["rank"] for row in mine])),

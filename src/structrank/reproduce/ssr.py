@@ -1,31 +1,54 @@
-"""Stochastic system realisation: all methods against time, and a case where the order is there.
-
-Figure 1 of the paper and what it leaves open.
-"""
+"""Stochastic system realisation: Figure 1 of the paper, and a case in which the order is found."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from .._array import NDArray
 from ..model.effective_rank import effective_rank
 from ..solvers.driver import Result, Stop
-from ..systems.realization import NotPositiveReal, realize
-from ..systems.state_space import StateSpace
+from ..systems import NotPositiveReal, StateSpace, realize
 from . import figures
-from .cases import COLUMNS, NOISE, ROWS, Case, all_cases, well_posed
-from .comparison import LAM, METHODS, Curve, compare, comparison_rows, tune
+from .cases import PAPER, Case, WellPosed, all_cases, well_posed_case
+from .comparison import Curve, compare, comparison_rows, tune
+from .methods import GCGLS, LAM, METHODS
 from .output import Row, write_about, write_table
 
-REALIZATION_ROWS = 11  # few: the late lags hold little but noise
+
+@dataclass(frozen=True)
+class SsrEffort:
+    """Sizes, seeds and seconds of the experiment, chosen so that it takes minutes."""
+
+    outputs: tuple[int, ...] = (20, 40)  # the paper's two sizes
+    seeds: int = 20  # systems that are realised
+    seed_outputs: int = 20  # outputs of these systems
+    tuning_seconds: float = 0.7  # per method and penalty
+    run_seconds: float = 6.0  # per method and case
+    well_posed: WellPosed = field(default_factory=WellPosed)
+    realization_rows: int = 11  # block rows for `realize`: late lags are mostly noise
+    smallest_tuned: int = 4  # outputs of the case for tuning, at least; else half of the smallest
+
+
+FULL = SsrEffort()
+QUICK = SsrEffort(
+    outputs=(4,),
+    seeds=2,
+    seed_outputs=4,
+    tuning_seconds=0.15,
+    run_seconds=0.5,
+    well_posed=WellPosed(order=3, samples=50_000),
+)
 
 
 def reproduce_ssr(
-    folder: Path, *, quick: bool = False, seed: int = 0, progress: bool = False
+    folder: Path, *, quick: bool = False, rng: int = 0, progress: bool = False
 ) -> list[str]:
     """Run the experiment and write its figures and tables.
 
@@ -34,8 +57,8 @@ def reproduce_ssr(
     folder : Path
         An empty folder.
     quick : bool
-        Small matrices, few seeds: a check that all works, not a comparison.
-    seed : int
+        Small matrices and few seeds: a check that everything works, not a comparison.
+    rng : int
         First seed.
     progress : bool
         Show a progress bar.
@@ -45,44 +68,60 @@ def reproduce_ssr(
     list of str
         The tables, as Markdown.
     """
-    cases = all_cases(quick, seed)
-    seeds = range(seed, seed + (2 if quick else 20))
-    tuning, rows, orders = [], [], []
+    effort = QUICK if quick else FULL
+    cases = all_cases(effort.outputs, effort.well_posed, rng=rng)
+    seeds = range(rng, rng + effort.seeds)
+    tables = _Tables([], [], [])
     with tqdm(total=len(cases) * len(METHODS) + len(seeds), disable=not progress) as bar:
         bar.set_description("ssr")
-        for name, group in groupby(cases, lambda case: case.name):
-            smallest, *_ = same = list(group)
-            bar.set_postfix_str(f"{name}: tuning")
-            smaller = replace(smallest, outputs=max(smallest.outputs // 2, 4))
-            factors, tuned = tune(smaller, 0.15 if quick else 0.7)
-            tuning += tuned
-            for case in same:
-                curves = []
-                for method in METHODS:
-                    bar.set_postfix_str(f"{name} {case.size} {method.name}")
-                    factor = factors.get(method.name)
-                    curves.append(compare(case, method, factor, 0.5 if quick else 6.0))
-                    bar.update()
-                rows += comparison_rows(case, curves)
-                path = folder / f"ssr-{name}-{case.outputs}.png".replace(" ", "-")
-                figures.curves(curves, f"{name}, {case.size}", path)
-                if name == "well-posed":
-                    orders += [order_row(case, curve) for curve in curves]
-        recovered = [_recovered(quick, s, bar) for s in seeds]
+        for _, group in groupby(cases, lambda case: case.name):
+            _compare_methods(list(group), effort, tables, folder, bar)
+        recovered = [_recovered(effort, seed, bar) for seed in seeds]
     figures.poles([found for _, found in recovered], folder / "ssr-poles.png")
-    settings = {"lam": LAM, "noise": NOISE, "rows": ROWS, "columns": COLUMNS}
+    settings = {"lam": LAM, "noise": PAPER.noise, "rows": PAPER.rows, "columns": PAPER.columns}
     write_about(folder, {"experiment": "ssr", "quick": quick, "seeds": list(seeds), **settings})
     return [
-        write_table(folder / "ssr-tuning", tuning),
-        write_table(folder / "ssr-methods", rows),
-        write_table(folder / "ssr-orders", orders),
+        write_table(folder / "ssr-tuning", tables.tuning),
+        write_table(folder / "ssr-methods", tables.methods),
+        write_table(folder / "ssr-orders", tables.orders),
         write_table(folder / "ssr-seeds", [row for row, _ in recovered]),
     ]
 
 
+@dataclass(frozen=True)
+class _Tables:
+    """The rows of the tables so far."""
+
+    tuning: list[Row]
+    methods: list[Row]
+    orders: list[Row]
+
+
+def _compare_methods(
+    cases: Sequence[Case], effort: SsrEffort, tables: _Tables, folder: Path, bar: Any
+) -> None:
+    """Tune and compare all methods on the cases of one kind, which differ in size."""
+    smallest, name = cases[0], cases[0].name
+    bar.set_postfix_str(f"{name}: tuning")
+    smaller = replace(smallest, outputs=max(smallest.outputs // 2, effort.smallest_tuned))
+    factors, tuned = tune(smaller, effort.tuning_seconds)
+    tables.tuning.extend(tuned)
+    for case in cases:
+        curves = []
+        for method in METHODS:
+            bar.set_postfix_str(f"{name} {case.size} {method.name}")
+            factor = factors.get(method.name)
+            curves.append(compare(case, method, factor, effort.run_seconds))
+            bar.update()
+        tables.methods.extend(comparison_rows(case, curves))
+        path = folder / f"ssr-{name}-{case.outputs}.png".replace(" ", "-")
+        figures.curves(curves, f"{name}, {case.size}", path)
+        if name == "well-posed":
+            tables.orders.extend(order_row(case, curve) for curve in curves)
+
+
 def order_row(case: Case, curve: Curve) -> Row:
-    """What one method says about the order and the covariances of a well-posed case."""
-    truth = case.system.covariances(ROWS + COLUMNS - 1)[1:]
+    """Return the order and the error of the covariances that one method found."""
     return {
         "size": case.size,
         "method": curve.method.name,
@@ -90,45 +129,44 @@ def order_row(case: Case, curve: Curve) -> Row:
         "true order": case.system.order,
         "order found": found_order(curve.result),
         "rank of H(y)": curve.last_rank,
-        "covariance error": _error(curve.result.y, truth),
+        "covariance error": _error(curve.result.y, case.true_covariances),
     }
 
 
 def found_order(result: Result) -> int:
-    """Number of singular values of X that are not negligible beside mu."""
+    """Return the number of singular values of X that are not negligible beside mu."""
     return effective_rank(result.X, result.problem.mu)
 
 
 @dataclass
 class Recovered:
-    """Poles of one seed: those of the true system and of the realised one."""
+    """Poles for one seed: those of the true system and of the realised one."""
 
     seed: int
-    true_poles: np.ndarray
-    poles: np.ndarray
+    true_poles: NDArray
+    poles: NDArray
 
 
-def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
-    """From a record to a realised system, for one seed of the well-posed case."""
+def _recovered(effort: SsrEffort, seed: int, bar: Any) -> tuple[Row, Recovered]:
+    """Realise a system from its record, for one seed of the well-posed case."""
     bar.set_postfix_str(f"well-posed, seed {seed}")
-    case = well_posed(4 if quick else 20, seed, quick)
-    problem = case.problem("reform2")
+    case = well_posed_case(effort.seed_outputs, effort.well_posed, rng=seed)
+    problem, truth = case.problem(GCGLS.formulation), case.true_covariances
     stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3)
-    result = METHODS[0].run(problem, ones=case.ones, stop=stop)  # GCGLS
+    result = GCGLS.run(problem, ones=case.ones, stop=stop)
     order = found_order(result)
-    model, remedy = _realized(np.concatenate([case.covariances[:1], result.y]), order)
-    lags = ROWS + COLUMNS - 1
-    truth = case.system.covariances(lags)[1:]
+    covariances = np.concatenate([case.covariances[:1], result.y])
+    model, remedy = _realized(covariances, order, effort.realization_rows)
     row = {
         "seed": seed,
         "true order": case.system.order,
         "order found": order,
         "order realised": None if model is None else model.order,
         "mu": problem.mu,
-        "covariance error, as observed": _error(case.covariances[1:], truth[:COLUMNS]),
+        "covariance error, as observed": _error(case.covariances[1:], truth[: case.paper.columns]),
         "covariance error, recovered": _error(result.y, truth),
         "covariance error, realised": (
-            None if model is None else _error(model.covariances(lags)[1:], truth)
+            None if model is None else _error(model.covariances(case.paper.lags)[1:], truth)
         ),
         "largest error of a pole": (
             None if model is None else _largest_pole_error(case.system.poles, model.poles)
@@ -140,26 +178,26 @@ def _recovered(quick: bool, seed: int, bar: tqdm) -> tuple[Row, Recovered]:
     return row, Recovered(seed, case.system.poles, found)
 
 
-def _realized(covariances: np.ndarray, order: int) -> tuple[StateSpace | None, bool]:
-    """A system with these covariances, and whether it needed a noise floor.
+def _realized(covariances: NDArray, order: int, rows: int) -> tuple[StateSpace | None, bool]:
+    """Return a system with these covariances, and whether it needed a noise floor.
 
-    Where the model of the order found is not stable, that of the largest lower order that is;
-    None where there is none.
+    If the model of this order is not stable, the largest lower order with a stable model is
+    taken; None if there is none.
     """
     for lower in range(order, 0, -1):
         try:
-            return realize(covariances, lower, rows=REALIZATION_ROWS), False
+            return realize(covariances, lower, rows=rows), False
         except NotPositiveReal:
-            return realize(covariances, lower, rows=REALIZATION_ROWS, noise_floor="auto"), True
+            return realize(covariances, lower, rows=rows, noise_floor="auto"), True
         except ValueError:
             continue
     return None, False
 
 
-def _error(got: np.ndarray, truth: np.ndarray) -> float:
+def _error(got: NDArray, truth: NDArray) -> float:
     return float(np.linalg.norm(got - truth) / np.linalg.norm(truth))
 
 
-def _largest_pole_error(true_poles: np.ndarray, poles: np.ndarray) -> float:
-    """Largest distance from a true pole to the nearest one found."""
+def _largest_pole_error(true_poles: NDArray, poles: NDArray) -> float:
+    """Return the largest distance from a true pole to the nearest one found."""
     return float(np.max(np.min(np.abs(true_poles[:, None] - poles[None, :]), axis=1)))

@@ -221,18 +221,21 @@ def gcgls_states(
     if search_tolerance is not None and not (search_tolerance >= 0):
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")
     X = checked_start(start, problem)
-    return _algorithm_1(objective, X, step, pairs, search_steps, search_tolerance, stop, accuracy)
+    return algorithm_1(
+        objective, X, step, pairs, search_steps, search_tolerance, stop=stop, accuracy=accuracy
+    )
 
 
-def _algorithm_1(
+def algorithm_1(
     objective: Penalized,
     X: LowRank,
     step: str,
     pairs: int,
     search_steps: int,
-    search_tolerance: float | None,
-    stop: Stop | None,
-    accuracy: Accuracy,
+    search_tolerance: float | None = None,
+    *,
+    stop: Stop | None = None,
+    accuracy: Accuracy = Accuracy(),
 ) -> Iterator[State]:
     """Generate the iterates of Algorithm 1, with the line numbers of the paper."""
     reference = objective.problem.backprojection
