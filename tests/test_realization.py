@@ -349,7 +349,7 @@ class TestEmpiricalCovariances:
         [
             (np.ones(9), 2, ValueError, r"shape \(9,\), but \(T, n\) .* pass outputs\[:, None\]"),
             (np.ones((9, 1), dtype=int), 2, TypeError, r"int64, .* floating .* astype\(float\)"),
-            (np.full((9, 1), np.inf), 2, ValueError, "outputs contain inf, .* NaN where missing"),
+            (np.full((9, 1), np.inf), 2, ValueError, "outputs contains inf, .* NaN where missing"),
             (np.full((9, 1), np.nan), 2, ValueError, "output 0 is all NaN: remove it"),
             (alternating(), 1, ValueError, "outputs 0 and 1 have no samples 0 steps apart"),
             (
@@ -661,7 +661,7 @@ class TestRealize:
             ({"noise_floor": -1.0}, "noise_floor is -1.0, but a finite number of at least zero"),
             ({"noise_floor": "some"}, "noise_floor is 'some', but a number or 'auto' is expected"),
             ({"covariances": np.ones((5, 2, 3))}, r"shape \(5, 2, 3\), but \(lags \+ 1, n, n\)"),
-            ({"covariances": np.full((5, 2, 2), np.nan)}, "covariances contain NaN or inf"),
+            ({"covariances": np.full((5, 2, 2), np.nan)}, "covariances contains NaN or inf"),
             ({"covariances": np.arange(20.0).reshape(5, 2, 2)}, r"covariances\[0\] is not Hermit"),
             ({"covariances": np.zeros((9, 2, 2)), "order": 1}, "has a lower rank"),
         ],
@@ -827,7 +827,7 @@ class TestRealizeOutputs:
             (np.ones((99, 2)), {}, "output 0 is constant, but outputs that vary .* remove it"),
             (np.full((99, 1), 0.1), {}, "output 0 is constant"),
             (np.full((99, 2), np.nan), {}, "output 0 has 0 samples, but thousands"),
-            (np.full((99, 2), np.inf), {}, "outputs contain inf"),
+            (np.full((99, 2), np.inf), {}, "outputs contains inf"),
             (np.random.default_rng(0).random(15), {}, "20 lags need more than 20 time steps"),
             (np.random.default_rng(0).random(99), {"lags": 1}, "lags is 1, but 2 or more"),
             (np.random.default_rng(0).random(99), {"order": 0}, "order is 0, but a positive"),

@@ -325,7 +325,7 @@ def test_refuses_what_it_cannot_use():
     problem = lifted(tones(), np.arange(40) < 3)
     with pytest.raises(TypeError, match="a Problem is expected"):
         select_mu(None)
-    with pytest.raises(ValueError, match="one of noise, holdout, information"):
+    with pytest.raises(ValueError, match="'noise', 'holdout' or 'information'"):
         select_mu(problem, "magic")
     with pytest.raises(ValueError, match="method 'holdout' does not use it"):
         select_mu(problem, "holdout", sigma=1.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from ._array import Array, NDArray, array_namespace, as_array, is_floating, to_numpy
 
 
 def instance_of(value: object, kind: type, name: str) -> None:
@@ -52,3 +55,47 @@ def not_negative_int(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} is {value!r}, but an integer of at least 0 is expected")
     return int(value)
+
+
+def one_of(value: object, options: Iterable[str], name: str) -> None:
+    """Raise a ValueError unless `value` is one of these words."""
+    words = list(options)
+    if not isinstance(value, str) or value not in words:
+        *others, last = map(repr, words)
+        expected = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"{name} is {value!r}, but {expected} is expected")
+
+
+def boolean_array(values: Any, name: str) -> NDArray:
+    """Return `values` as a NumPy array; raise a TypeError unless they are booleans."""
+    host = to_numpy(as_array(values))
+    if host.dtype.kind != "b":
+        raise TypeError(f"{name} has dtype {host.dtype}, but a boolean array is expected")
+    return host
+
+
+def floating_array(values: Array, name: str) -> None:
+    """Raise a TypeError unless an array is real or complex, in single or double precision."""
+    if not is_floating(values):
+        raise TypeError(
+            f"{name} has dtype {values.dtype}, but a real or complex floating dtype of single or "
+            "double precision is expected: convert it first, for example with astype(float)"
+        )
+
+
+def finite(values: Any, name: str) -> None:
+    """Raise a ValueError if `values` contains NaN or inf."""
+    array = as_array(values)
+    xp = array_namespace(array)
+    if not bool(xp.all(xp.isfinite(array))):
+        raise ValueError(f"{name} contains NaN or inf, but finite numbers are expected")
+
+
+def finite_or_missing(values: Any, name: str) -> None:
+    """Raise a ValueError if `values` contains inf; NaN is a missing value."""
+    array = as_array(values)
+    xp = array_namespace(array)
+    if bool(xp.any(xp.isinf(array))):
+        raise ValueError(
+            f"{name} contains inf, but finite numbers, or NaN where missing, are expected"
+        )

@@ -22,6 +22,7 @@ from .._array import (
     to_numpy,
     with_precision,
 )
+from .._checks import boolean_array
 from ..structures import Structure
 
 
@@ -121,7 +122,7 @@ class Weighted(Measure):
                     "weights contains NaN, inf or a negative number, but finite "
                     "numbers of at least zero are expected"
                 )
-        self.seen = None if seen is None else _boolean(seen)
+        self.seen = None if seen is None else boolean_array(seen, "seen")
 
     def prepared(self, structure: Structure, b: Array) -> Weighted:
         lifted = isinstance(self.weights, str)
@@ -178,7 +179,7 @@ class Mask(Weighted):
     """
 
     def __init__(self, seen: Any) -> None:
-        seen = _boolean(seen)
+        seen = boolean_array(seen, "seen")
         super().__init__(np.ones(seen.shape), seen)
 
 
@@ -316,13 +317,6 @@ def _random_like(x: Array, rng: np.random.Generator) -> Array:
     if is_complex(x):
         values = values + 1j * rng.standard_normal(tuple(x.shape))
     return like(values, x)
-
-
-def _boolean(seen: Any) -> NDArray:
-    host = to_numpy(as_array(seen))
-    if host.dtype.kind != "b":
-        raise TypeError(f"seen has dtype {host.dtype}, but a boolean array is expected")
-    return host
 
 
 def _check_shape(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import Array, add_scaled, gram, inner, like
-from .._checks import positive
+from .._checks import one_of, positive
 from ..structures import Structure
 from . import quartic
 from .gradient import Gradient
@@ -303,10 +303,9 @@ def natural_lam(problem: Problem) -> float:
 def _penalty(name: str | Penalty, structure: Structure, reference: Array) -> Penalty:
     if not isinstance(name, str):
         return name
+    one_of(name, ("projection", "difference"), "penalty")
     if name == "projection":
         return ProjectionPenalty(structure, reference)
-    if name == "difference":
-        if structure.differences() is not None and structure.offset is None:
-            return ShiftedDifferencePenalty(structure, reference)
-        return SparseDifferencePenalty(structure, reference)
-    raise ValueError(f"penalty is {name!r}, but 'projection' or 'difference' is expected")
+    if structure.differences() is not None and structure.offset is None:
+        return ShiftedDifferencePenalty(structure, reference)
+    return SparseDifferencePenalty(structure, reference)

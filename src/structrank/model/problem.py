@@ -15,10 +15,9 @@ from .._array import (
     as_array,
     inner,
     is_complex,
-    is_floating,
     to_numpy,
 )
-from .._checks import instance_of, positive
+from .._checks import floating_array, instance_of, positive
 from ..structures import Structure
 from .lowrank import LowRank
 from .measure import Everything, as_measure
@@ -70,11 +69,7 @@ class Problem:
                 "measure=Mask(~b.mask)"
             )
         b = as_array(self.b)
-        if not is_floating(b):
-            raise TypeError(
-                f"b has dtype {b.dtype}, but a real or complex floating dtype of single or "
-                "double precision is expected: convert it first, for example with astype(float)"
-            )
+        floating_array(b, "b")
         b = array_namespace(b).asarray(b, copy=True)  # the user may change theirs later
         check_multiplicity(self.structure)
         measure = as_measure(self.measure, self.structure, b).prepared(self.structure, b)

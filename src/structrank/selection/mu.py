@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._checks import instance_of, positive, positive_int
+from .._checks import instance_of, one_of, positive, positive_int
 from ..modal.refit_result import Refit
 from ..model.objective import natural_lam
 from ..model.problem import Problem
@@ -163,8 +163,7 @@ def search_mu(
     Its parameters are those of `select_mu`. The status of the result says whether it converged.
     """
     instance_of(problem, Problem, "problem")
-    if method not in METHODS:
-        raise ValueError(f"method is {method!r}, but one of {', '.join(METHODS)} is expected")
+    one_of(method, METHODS, "method")
     if sigma is not None:
         sigma = positive(sigma, "sigma")
         if method != "noise":

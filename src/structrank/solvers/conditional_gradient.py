@@ -12,7 +12,7 @@ from itertools import count
 import numpy as np
 
 from .._array import Array, array_namespace, epsilon, inner
-from .._checks import instance_of, positive_int
+from .._checks import instance_of, one_of, positive_int
 from ..model.certificate import penalized_gap
 from ..model.linalg import Rounding, SingularPairs, random_vector
 from ..model.lowrank import LowRank
@@ -215,8 +215,7 @@ def gcgls_states(
     """
     instance_of(problem, Problem, "problem")
     objective = Penalized(problem, lam, penalty)
-    if step not in ("joint", "paper"):
-        raise ValueError(f"step is {step!r}, but 'joint' or 'paper' is expected")
+    one_of(step, ("joint", "paper"), "step")
     pairs = positive_int(pairs, "pairs")
     if search_tolerance is not None and not (search_tolerance >= 0):
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")

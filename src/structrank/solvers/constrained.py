@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, array_namespace, as_array, inner, like, to_numpy
-from .._checks import instance_of, positive
+from .._array import Array, array_namespace, inner, like
+from .._checks import boolean_array, instance_of, positive
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.objective import Penalized, Point, mu_max
@@ -314,9 +314,7 @@ def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
             "the measure is an operator, but samples of the signal itself (everything, Mask or "
             "Weighted) are expected where some of them are trusted"
         )
-    mask = to_numpy(as_array(trusted))
-    if mask.dtype.kind != "b":
-        raise TypeError(f"trusted has dtype {mask.dtype}, but a boolean array is expected")
+    mask = boolean_array(trusted, "trusted")
     if mask.shape != tuple(problem.b.shape):
         raise ValueError(f"trusted has shape {mask.shape}, but b has {tuple(problem.b.shape)}")
     unseen = int(np.count_nonzero(mask & ~problem.seen))

@@ -10,7 +10,8 @@ import numpy as np
 from array_api_compat import device
 from scipy.sparse.linalg import LinearOperator
 
-from .._array import Array, array_namespace, as_array, conj, is_floating, like, to_numpy
+from .._array import Array, array_namespace, as_array, conj, like, to_numpy
+from .._checks import floating_array
 
 Slices = tuple[slice, ...]
 
@@ -319,11 +320,7 @@ class Structure(ABC):
                 )
             arrays.append((name, factor))
         for name, x in arrays:
-            if not is_floating(x):
-                raise TypeError(
-                    f"{name} has dtype {x.dtype}, but a real or complex floating dtype "
-                    "is expected: convert it first, for example with astype(float)"
-                )
+            floating_array(x, name)
         xp = array_namespace(*(x for _, x in arrays))
         dtype = xp.result_type(*(x.dtype for _, x in arrays))
         if self.offset is not None and np.iscomplexobj(self.offset):

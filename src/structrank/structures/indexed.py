@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import finite
 from .base import Structure
 
 
@@ -65,8 +66,7 @@ class Indexed(Structure):
                 raise ValueError(
                     f"offset has shape {offset.shape}, but index has shape {index.shape}"
                 )
-            if not np.all(np.isfinite(offset)):
-                raise ValueError("offset contains NaN or inf, but finite numbers are expected")
+            finite(offset, "offset")
             offset.setflags(write=False)
             self.offset = offset
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from .._checks import one_of
 from .base import Differences, Slices, Structure
 
 
@@ -128,8 +129,7 @@ def recovery_matrix(structure: Structure, kind: str = "projection") -> sp.csr_ar
            [0. , 0.5, 0.5, 0. ],
            [0. , 0. , 0. , 1. ]])
     """
-    if kind not in ("projection", "sparse"):
-        raise ValueError(f"kind is {kind!r}, but 'projection' or 'sparse' is expected")
+    one_of(kind, ("projection", "sparse"), "kind")
     reduced = structure.block_column()
     index = reduced.index().reshape(-1, order="F")
     places = np.flatnonzero(index >= 0)

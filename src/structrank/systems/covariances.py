@@ -8,8 +8,8 @@ import numpy as np
 from array_api_compat import device
 from scipy.linalg import hadamard
 
-from .._array import Array, array_namespace, as_array, conj, is_floating, like, real_dtype, to_numpy
-from .._checks import not_negative_int, positive, positive_int
+from .._array import Array, array_namespace, as_array, conj, like, real_dtype, to_numpy
+from .._checks import finite_or_missing, floating_array, not_negative_int, positive, positive_int
 from ..model.measure import Mask, Weighted
 from ..model.objective import mu_max
 from ..model.problem import Problem
@@ -214,17 +214,10 @@ def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
             f"outputs have shape {tuple(z.shape)}, but (T, n) is expected, one row per time step: "
             "pass outputs[:, None] for a single series"
         )
-    if not is_floating(z):
-        raise TypeError(
-            f"outputs have dtype {z.dtype}, but a real or complex floating dtype is expected: "
-            "convert them first, for example with astype(float)"
-        )
+    floating_array(z, "outputs")
     xp = array_namespace(z)
     seen = ~xp.isnan(z)
-    if bool(xp.any(xp.isinf(z))):
-        raise ValueError(
-            "outputs contain inf, but finite numbers, or NaN where missing, are expected"
-        )
+    finite_or_missing(z, "outputs")
     if lags >= z.shape[0]:
         raise ValueError(
             f"{lags} lags need more than {lags} time steps, but there are {z.shape[0]}: use fewer "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, as_array, to_numpy
+from .._checks import finite
 from .recursion import adjoint
 
 VECTORS = ("x0", "input_offset", "output_offset")
@@ -83,6 +84,5 @@ def _finite_array(values: Any, name: str) -> NDArray:
         raise ValueError(
             f"{name} has shape {x.shape}, but a matrix with one or more rows is expected"
         )
-    if not np.all(np.isfinite(x)):
-        raise ValueError(f"{name} contains NaN or inf, but finite numbers are expected")
+    finite(x, name)
     return np.asarray(x.astype(np.result_type(x.dtype, float)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, NDArray, like, to_numpy
-from .._checks import positive, positive_int
+from .._checks import finite_or_missing, positive, positive_int
 from ..io.containers import unwrap
 from ..model.effective_rank import effective_rank
 from ..solvers.conditional_gradient import gcgls_states
@@ -117,10 +117,7 @@ def _standardised(z: Array) -> tuple[Array, NDArray]:
             f"outputs have shape {host.shape}, but a series, or (T, n), one row per time step, is "
             "expected"
         )
-    if np.any(np.isinf(host)):
-        raise ValueError(
-            "outputs contain inf, but finite numbers, or NaN where missing, are expected"
-        )
+    finite_or_missing(host, "outputs")
     counts = np.count_nonzero(~np.isnan(host), axis=0)
     if np.min(counts) < 2:
         raise ValueError(

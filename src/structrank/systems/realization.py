@@ -9,7 +9,7 @@ from scipy.linalg import solve_discrete_are
 from scipy.sparse.linalg import svds
 
 from .._array import Array, NDArray, as_array, to_numpy
-from .._checks import not_negative, positive_int
+from .._checks import finite, not_negative, positive_int
 from ..model.linalg import random_vector
 from ..model.measure import Weighted
 from ..model.problem import Problem
@@ -175,8 +175,7 @@ def _checked(covariances: Array, rules: RealizationRules) -> NDArray:
     """The covariances in double precision, with a lag 0 that is exactly Hermitian."""
     v = to_numpy(as_array(covariances))
     checked_shape(v)
-    if not np.all(np.isfinite(v)):
-        raise ValueError("covariances contain NaN or inf, but finite numbers are expected")
+    finite(v, "covariances")
     v = v.astype(np.result_type(v.dtype, float))
     if np.linalg.norm(v[0] - adjoint(v[0])) > rules.asymmetry * np.linalg.norm(v[0]):
         raise ValueError("covariances[0] is not Hermitian, but lag 0 is expected to come first")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, as_array, to_numpy
+from .._checks import finite_or_missing
 
 
 def series(values: Any, name: str, channels: int | None = None) -> NDArray:
@@ -35,10 +36,7 @@ def paired(
             "expected"
         )
     for name, x in (("inputs", u), ("outputs", y)):
-        if np.any(np.isinf(x)):
-            raise ValueError(
-                f"{name} contain inf, but finite numbers, or NaN where missing, are expected"
-            )
+        finite_or_missing(x, name)
         if np.any(np.all(np.isnan(x), axis=0)):
             raise ValueError(f"a channel of the {name} has no samples, only NaN: remove it")
     return u, y

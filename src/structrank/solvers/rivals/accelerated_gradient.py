@@ -13,7 +13,7 @@ from math import prod, sqrt
 import numpy as np
 
 from ..._array import inner
-from ..._checks import positive
+from ..._checks import one_of, positive
 from ...model.certificate import penalized_gap
 from ...model.lowrank import LowRank
 from ...model.problem import Problem, checked_start
@@ -101,10 +101,7 @@ class _Smooth:
     """The smooth part f of (reform2) on dense matrices."""
 
     def __init__(self, dense: DenseProblem, lam: float, penalty: str) -> None:
-        if penalty not in ("projection", "difference"):
-            raise ValueError(
-                f"penalty is {penalty!r}, but 'projection' or 'difference' is expected"
-            )
+        one_of(penalty, ("projection", "difference"), "penalty")
         self.dense, self.lam, self.mu = dense, lam, dense.mu
         self.B: _Projection | _Boxes | _Sparse
         differences = dense.structure.differences()
