@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.literal import Literal
 from structrank import LowRank, Penalized, Problem, Result, Stop
-from structrank.reproduce.methods import LAM
+from structrank.reproduce.methods import GCGLS
 from structrank.reproduce.scalability import SIZES, scalability_problem
 from structrank.solvers.conditional_gradient import algorithm_1
 from structrank.solvers.driver import run
@@ -31,7 +31,7 @@ def solve(kind: str, problem: Problem) -> tuple[float, Result]:
     """Seconds and result, with our objective or the literal one."""
     began = time.perf_counter()
     make = partial(Penalized, penalty="difference") if kind == "ours" else Literal
-    objective = make(problem, LAM)
+    objective = make(problem, GCGLS.lam)
     start = LowRank.ones(problem.structure.shape, problem.b)
     states = algorithm_1(objective, start, step="joint", pairs=8, search_steps=100, stop=Stop())
     result = run(states, problem, stop=Stop())

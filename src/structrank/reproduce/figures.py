@@ -32,7 +32,7 @@ DASHES = {"reform2": "-", "relax": "--"}
 
 
 def curves(found: Sequence[Curve], title: str, path: Path) -> None:
-    """Draw objective, squared loss and rank of H(y) over time, one line per method."""
+    """Draw objective, squared loss and rank of H(y) against time, one line per method."""
     figure = new_figure(figsize=(12, 4.4))
     axes = figure.subplots(1, 3)
     for c in found:
@@ -117,7 +117,7 @@ def spectral_panels(sample: SpectralSample, recovered: NDArray, title: str, path
 
 
 def times(found: Sequence[Timing], path: Path) -> None:
-    """Draw time over the number of entries of the matrix."""
+    """Draw time against the number of entries of the matrix."""
     figure = new_figure(figsize=(7, 4.4))
     axis = figure.subplots()
     for name in dict.fromkeys(t.method for t in found):
@@ -130,5 +130,5 @@ def times(found: Sequence[Timing], path: Path) -> None:
     axis.set_xticks(entries, [f"{t.rows} x {t.columns}" for t in chosen])
     axis.grid(alpha=0.25)
     axis.legend(frameon=False)
-    axis.set_title("Time over the number of entries of the matrix")
+    axis.set_title("Time against the number of entries of the matrix")
     figure.savefig(path, dpi=150)

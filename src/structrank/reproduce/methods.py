@@ -23,8 +23,6 @@ from ..solvers.rivals.primal_admm import padmm_states
 from ..solvers.rivals.proximal_admm import padmm2_states
 from ..solvers.state import State
 
-LAM = 1.0  # weight of the structure in (reform2); the paper does not print it
-
 
 @dataclass(frozen=True)
 class Method(ABC):
@@ -77,13 +75,20 @@ class Method(ABC):
 
 @dataclass(frozen=True)
 class PenalizedMethod(Method):
-    """A method for (reform2), where the structure is a penalty."""
+    """A method for (reform2), where the structure is a penalty.
 
+    Attributes
+    ----------
+    lam : float
+        Weight of the penalty. The paper does not print it; 1 is our choice.
+    """
+
+    lam: float = 1.0
     formulation: ClassVar[str] = "reform2"
 
     def options(self, problem: Problem, ones: bool, factor: float | None) -> dict[str, Any]:
         start = LowRank.ones(problem.structure.shape, problem.b) if ones else None
-        return {"lam": LAM, "penalty": "difference", "start": start}
+        return {"lam": self.lam, "penalty": "difference", "start": start}
 
 
 @dataclass(frozen=True)

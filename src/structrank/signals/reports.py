@@ -34,8 +34,9 @@ ESTIMATES = {
     "average": "average of local fits",
 }
 NOT_CERTIFIED = {
-    "refit": "The signal shown is the fit of the modes found there, without the shrinkage of the "
-    "nuclear norm. The certificate is that of the convex solution, not of this fit.",
+    "refit": "The signal shown is the fit of the modes of the convex solution, without the "
+    "shrinkage of the nuclear norm. The certificate is that of the convex solution, not of this "
+    "fit.",
     "average": "The signal shown is an average of fits of short windows, which predicted held-out "
     "samples better. The certificate is that of the convex solution, not of this fit.",
 }
@@ -166,13 +167,15 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
 def _certificate(found: Recovery) -> Section:
     """Explain how well the convex problem was solved, and for which signal that holds."""
     result = found.result
-    bound = f" No other solution is better by more than {100 * result.gap:.2g}%."
+    bound = (
+        f" No other solution is better by more than {100 * result.gap:.2g}%. The bound uses a "
+        "largest singular value that was computed by iteration: strong evidence, not proof. It "
+        "says how well the problem was solved, not whether the signal fits the model."
+    )
     meaning = (
         "The convex solution minimises an objective: the distance to the samples, the nuclear norm "
         "and the departure from the structure, each with its price. Its objective is "
-        f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)} The bound uses a "
-        "largest singular value that was computed by iteration: strong evidence, not proof. It "
-        "says how well the problem was solved, not whether the signal fits the model."
+        f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)}"
     )
     blocks: list[Block] = [Paragraph(meaning)]
     if found.kind in NOT_CERTIFIED:
