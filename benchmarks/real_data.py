@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.recovery import count
 from structrank import ConvergenceWarning, Hankel, forecast, recover
 from structrank.io import read
-from structrank.signals.recovery import hankel_problem
+from structrank.signals.problems import hankel_problem
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 RANKS = (1, 2, 3, 5, 8, 12, 20, 30, 50)  # of Cadzow's rival

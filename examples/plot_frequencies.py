@@ -106,7 +106,7 @@ for bins in apart:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             modes = frequencies(np.where(seen, record, np.nan), undamped=True)
-        warned += any("hardly tell" in str(warning.message) for warning in said)
+        warned += any("hardly distinguish" in str(warning.message) for warning in said)
         ours.append(off(rate * modes.frequencies[modes.frequencies > 0], pair))
         theirs.append(off(top_peaks(lombscargle(t[seen], record[seen], 2 * np.pi * grid)), pair))
     medians["structrank"].append(np.median(ours))

@@ -408,7 +408,7 @@ def test_samples_with_gradients():
 def test_trial_models_that_grow_make_no_warnings():
     """Warnings are errors here. Some steps of the fits are far too long."""
     noise = np.random.default_rng(0).standard_normal(3 * N)[2 * N :]
-    with pytest.raises(ValueError, match="told apart from noise"):
+    with pytest.raises(ValueError, match="distinguished from noise"):
         forecast(1e20 * noise, 3)
     assert np.all(np.isfinite(denoise(1e60 * noise).signal))
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from tqdm.auto import tqdm
 
 from structrank import recover
 from structrank.selection.holdout import held_out_parts
-from structrank.signals.recovery import hankel_problem
-from structrank.signals.windows import NEIGHBOURHOOD, LocalFits, best_local_fits, local_scale
+from structrank.signals.evening import local_scale
+from structrank.signals.problems import hankel_problem
+from structrank.signals.window_sizes import WindowSearch
+from structrank.signals.windows import best_local_fits, predict_by_windows
 
 
 def swings(rng, length):
@@ -27,18 +28,18 @@ def gappy(truth, rng, noise=1e-3):
 def chosen(samples):
     problem = hankel_problem(samples)
     parts = held_out_parts(problem, np.random.default_rng(0), 5)
-    return best_local_fits(problem, parts, tqdm(disable=True))
+    return best_local_fits(problem, parts)
 
 
 def test_the_scale_is_the_root_of_the_size_of_the_samples_around(rng):
     samples = rng.standard_normal((90, 3)) * 0.95 ** np.arange(90.0)[:, None]
     samples[rng.random((90, 3)) < 0.5] = np.nan
-    seen = ~np.isnan(samples)
+    seen, width = ~np.isnan(samples), WindowSearch().neighbourhood
     t = np.r_[np.zeros(100), np.arange(90), np.full(100, 89)].astype(int)  # ends go on
     for place in (0, 30, 89):
         distance = np.arange(-100, 190) - place
-        weights = np.exp(-0.5 * (distance / NEIGHBOURHOOD) ** 2)[:, None] * seen[t]
-        weights[np.abs(distance) > 4 * NEIGHBOURHOOD] = 0
+        weights = np.exp(-0.5 * (distance / width) ** 2)[:, None] * seen[t]
+        weights[np.abs(distance) > 4 * width] = 0
         square = np.sum(weights * np.nan_to_num(samples[t]) ** 2) / np.sum(weights)
         assert local_scale(samples)[place, 0] == pytest.approx(square**0.25, rel=1e-6)
 
@@ -90,9 +91,9 @@ def test_decays_that_are_exact_sums_of_modes_are_not_evened_out():
     parts = held_out_parts(problem, rng, 5)
     errors = {}
     for evened in (False, True):
-        fits = LocalFits(problem, parts, tqdm(disable=True), evened=evened)
+        fits = predict_by_windows(problem, parts, evened=evened)
         sizes = {setting: np.mean(np.abs(r)) for setting, r in fits.residuals.items()}
         best = min(sizes, key=sizes.get)
         errors[evened] = np.linalg.norm((fits.fit(best).y - truth)[gaps])
     assert errors[False] < 0.7 * errors[True]
-    assert best_local_fits(problem, parts, tqdm(disable=True)).scale.size == 1
+    assert best_local_fits(problem, parts).scale.size == 1

@@ -9,7 +9,7 @@ import pytest
 from conftest import random_array
 
 from structrank import Hankel
-from structrank.signals.logdet import _Line, _Torus, fit_windows
+from structrank.signals.logdet import WindowFitting, _Line, _Torus, fit_windows
 
 
 def windows_of(y, window, *, around):
@@ -52,10 +52,9 @@ def samples_of(rng, shape, dtype):
         (_Torus, (4, 3, 5, 1), (2, 2, 2)),
     ],
 )
-def test_steps_are_those_of_dense_matrices(rng, kind, shape, window, dtype, monkeypatch):
-    monkeypatch.setattr("structrank.signals.logdet.ENOUGH", 1e-13)
+def test_steps_are_those_of_dense_matrices(rng, kind, shape, window, dtype):
     b, seen = samples_of(rng, shape, dtype)
-    fast, around = kind(b, seen, window, 0.1), kind is _Torus
+    fast, around = kind(b, seen, window, 0.1, WindowFitting(cg_residual=1e-13)), kind is _Torus
     Q = windows_of(fast.b, window, around=around)
     covariance = fast.covariance(fast.b)
     np.testing.assert_allclose(covariance, Q @ Q.conj().T / Q.shape[1], atol=1e-12)
@@ -78,7 +77,9 @@ def test_the_objective_never_rises(rng):
     samples = random_array(rng, (60, 1)).cumsum(axis=0)
     samples[rng.random(60) < 0.3] = np.nan
     delta = 0.01 * np.nanvar(samples)
-    fits = [fit_windows(samples, 6, 0.01, max_steps=k).y for k in range(1, 9)]
+    fits = [
+        fit_windows(samples, 6, 0.01, fitting=WindowFitting(max_steps=k)).y for k in range(1, 9)
+    ]
     values = [objective(y, samples, 6, delta) for y in fits]
     assert np.all(np.diff(values) <= 1e-9 * np.abs(values[0]))
     assert values[-1] < values[0] - 0.1

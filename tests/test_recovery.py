@@ -7,15 +7,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from structrank import Mask, Modes, denoise, forecast, impute, mu_max, recover, refit, sinusoids
+from structrank import (
+    Mask,
+    Modes,
+    denoise,
+    find_outliers,
+    forecast,
+    frequencies,
+    impute,
+    modes_table,
+    mu_max,
+    recover,
+    refit,
+    sinusoids,
+)
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.modes import NoModes
 from structrank.selection.holdout import held_out_parts
-from structrank.signals.estimates import Estimates
-from structrank.signals.outliers import find_outliers
-from structrank.signals.recovery import from_channels, hankel_problem
-from structrank.signals.spectrum import frequencies, modes_table
-from structrank.signals.windows import local_windows
+from structrank.signals.channels import from_channels
+from structrank.signals.estimation import best_estimate
+from structrank.signals.problems import hankel_problem
+from structrank.signals.solutions import Known
+from structrank.signals.window_sizes import local_windows
 
 REAL = Modes([0.07, -0.07, 0.0], [0.01, 0.01, 0.0], [0.5 + 0.2j, 0.5 - 0.2j, 2.0])
 COMPLEX = Modes([0.11, -0.23], [0.0, 0.02], [1.0, 1.5j])
@@ -147,7 +160,7 @@ def test_more_modes_than_there_are_is_an_error():
 
 def test_a_channel_without_a_value_is_an_error():
     samples = np.stack([np.cos(np.arange(30.0)), np.full(30, np.nan)], axis=1)
-    with pytest.raises(ValueError, match="channel 1 holds no value"):
+    with pytest.raises(ValueError, match="channel 1 has no value"):
         recover(samples, channels=1)
 
 
@@ -193,7 +206,7 @@ def test_scattered_samples_are_left_out_once_each_but_for_ends_that_are_seen(rng
         (np.full(20, np.nan), "0 values are seen"),
         ([1.0], "1 values are seen"),
         (3.0, "single number"),
-        ([1.0, np.inf, 2.0, 1.0, 3.0], "hold inf"),
+        ([1.0, np.inf, 2.0, 1.0, 3.0], "contain inf"),
         (np.r_[1.0, 2.0, 3.0, np.full(20, np.nan)], "3 values are seen"),
     ],
 )
@@ -261,7 +274,7 @@ def test_frequencies_come_with_errors_that_cover_them():
 
 def test_frequencies_take_what_is_known():
     _, samples, _ = noisy(REAL, 60, 0.1, 8, real=True)
-    with pytest.warns(UserWarning, match="hardly tell the modes of frequencies 0 and 0 apart"):
+    with pytest.warns(UserWarning, match="hardly distinguish the modes of frequencies 0 and 0"):
         assert len(frequencies(samples, rank=2)) == 2
     assert not np.any(frequencies(samples, rank=3, undamped=True).dampings)
     large, small = (frequencies(samples, rank=3, sigma=sigma).stderr for sigma in (0.2, 0.1))
@@ -290,7 +303,7 @@ def test_two_tones_within_a_third_of_a_bin_come_with_errors_that_cover_them():
 def test_two_tones_that_noise_makes_one_of_are_warned_of():
     """Their spacing has a standard error of half of itself."""
     for seed in (0, 2):
-        with pytest.warns(UserWarning, match="hardly tell the modes of frequencies .* apart"):
+        with pytest.warns(UserWarning, match="hardly distinguish the modes of frequencies"):
             frequencies(close_tones(0.1, seed)[1])
 
 
@@ -303,7 +316,7 @@ def test_modes_told_apart_by_their_damping_are_not_warned_of(rng):
 
 
 def test_frequencies_of_noise_are_an_error(rng):
-    with pytest.raises(NoModes, match="nothing but noise is found"):
+    with pytest.raises(NoModes, match="only noise is found"):
         frequencies(rng.standard_normal(50))
 
 
@@ -396,7 +409,7 @@ def test_complex_series_are_forecast():
 
 def test_noise_cannot_be_forecast(rng):
     noise = rng.standard_normal(40)
-    with pytest.raises(NoModes, match="told apart from noise"):
+    with pytest.raises(NoModes, match="distinguished from noise"):
         forecast(noise, 5)
     assert forecast(noise, 5, rank=2).rank == 2  # if one insists
 
@@ -503,7 +516,7 @@ def test_more_gross_errors_than_can_be_told_are_warned_of(size):
 def test_gross_errors_that_were_not_found_are_warned_of():
     """The median does not see that what is left is not noise."""
     _, samples, wrong = spoiled_decays(0.45, 2.0, 0)
-    with pytest.warns(UserWarning, match="gross errors, but .* does not look like noise"):
+    with pytest.warns(UserWarning, match="gross errors, but .* do not look like noise"):
         found = recover(samples, robust=True, kind="refit")
     assert np.sum(found.outliers) < len(wrong) // 2
 
@@ -540,9 +553,9 @@ def test_coils_fill_the_gaps_of_each_other(rng):
     missing = np.broadcast_to(rng.random(space.shape[1:]) > 0.4, space.shape)
     samples = np.where(missing, np.nan, space).astype("complex64")
     problem = hankel_problem(samples, (4, 4), channels=0)
-    found = Estimates(problem, rank=None, sigma=None, undamped=False, rng=0)
-    assert found.solve_by_prediction(None, progress=False) == "average"
-    signal, stderr = (from_channels(x, 0) for x in found.estimate("average"))
+    found = best_estimate(problem, Known(), large=True)
+    assert found.candidate.name == "average"
+    signal, stderr = (from_channels(x, 0) for x in (found.estimate.signal, found.estimate.stderr))
     assert signal.dtype == "complex64"
     size = np.sqrt(np.mean(np.abs(signal - space)[missing] ** 2))
     assert size < 0.25 * np.sqrt(np.mean(np.abs(space[missing]) ** 2))

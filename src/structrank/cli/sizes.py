@@ -71,7 +71,7 @@ def info(
       structrank info volume.npy --window 8,8,8
     """  # noqa: D301
     from .._array import fft_length
-    from ..signals.recovery import hankel_problem
+    from ..signals.problems import hankel_problem
 
     given = read_signal(file, columns, variable, index, channels)
     values = given.table.values

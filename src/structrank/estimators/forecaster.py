@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._checks import positive_int
 from ..modal.modes import Modes, NoModes
-from ..signals.forecasting import FEWEST, Forecast, forecast
+from ..signals.backtesting import ForecastSearch
+from ..signals.forecasting import Forecast, forecast
 from ..signals.spectrum import frequencies
 from .tables import checked_table, column_sizes
 
@@ -90,7 +91,7 @@ class HankelForecaster(BaseEstimator):
         The estimator itself.
         """
         steps = positive_int(self.steps, "steps")
-        X = checked_table(self, X, reset=True, ensure_min_samples=FEWEST)
+        X = checked_table(self, X, reset=True, ensure_min_samples=ForecastSearch().fewest_samples)
         self.scale_ = column_sizes(X)
         self._past = X / self.scale_
         self.modes_: Modes | None = None

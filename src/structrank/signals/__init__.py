@@ -9,7 +9,8 @@ from .forecasting import Forecast, forecast
 from .outliers import find_outliers
 from .recovery import Recovery, recover
 from .spectral_sensing import SpectralSample, sinusoids, spectral_problem
-from .spectrum import frequencies, modes_table
+from .spectrum import frequencies
+from .tables import modes_table
 
 __all__ = [
     "Forecast",

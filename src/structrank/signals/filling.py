@@ -1,4 +1,4 @@
-"""Signals by what is wanted: gaps filled, noise removed."""
+"""Fill gaps, or remove noise: `recover` by what is wanted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from .recovery import Recovery, recover
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:
-    """Remove the noise of a signal, and fill its gaps: `recover` by another name.
+    """Remove the noise of a signal and fill its gaps: `recover` under another name.
 
     Parameters
     ----------
     samples : array, pandas Series or DataFrame, or xarray DataArray
+        NaN where missing.
     **options
-        Of `recover`.
+        Passed to `recover`.
 
     Returns
     -------
@@ -39,19 +40,19 @@ def denoise(samples: Any, **options: Any) -> Recovery:
 
 
 def impute(samples: Any, **options: Any) -> Recovery:
-    """Fill the gaps of a signal and leave what is seen as it is.
+    """Fill the gaps of a signal and keep its samples as they are.
 
     Parameters
     ----------
     samples : array, pandas Series or DataFrame, or xarray DataArray
         NaN where missing.
     **options
-        Of `recover`.
+        Passed to `recover`.
 
     Returns
     -------
     Recovery
-        Its standard errors are zero where the signal is seen.
+        Its standard errors are zero at the samples.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What comes next in a series: its modes carried on, with intervals."""
+"""Extrapolate a series: what comes next, with intervals."""
 
 from __future__ import annotations
 
@@ -8,56 +8,48 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from .._array import to_numpy
+from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from ..io.containers import unwrap
-from ..modal.modal_refit import refit_modes
-from ..modal.modes import Modes, NoModes
+from ..modal.modes import Modes
 from ..modal.refit_result import Refit
-from ..modal.refitting import refit
-from ..model.measure import Weighted
-from ..model.problem import Problem
-from ..selection.mu import Selection, select_mu
-from ..structures import Hankel
+from ..solvers.driver import ConvergenceWarning
 from ..views import Summary, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable
-from .estimates import of_rank
-from .recovery import channel_sizes, from_channels, hankel_problem, scaled
+from .backtesting import Extrapolation, ForecastSearch, forecast_past
+from .caller import warn_caller
+from .channels import channel_sizes, from_channels, scaled_modes
 from .reports import forecast_report
-
-MORE = 1  # ranks tried beyond those found
-ORIGINS = 3  # of forecasts of what is known already, to choose the rank by
-FEWEST = 8  # samples to forecast from
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forecast(Summary, Reportable):
-    """What comes next, and how sure that is.
+    """What comes next in a series, with intervals.
 
     Attributes
     ----------
     mean : array, Series, DataFrame or DataArray
         The values forecast.
-    stderr : the same kind
+    stderr : array, Series, DataFrame or DataArray
         Standard error of a future sample, noise included.
-    lower, upper : the same kind
-        Ends of the intervals that hold a future sample with probability `level`; of both parts
-        by themselves if the series is complex.
+    lower, upper : array, Series, DataFrame or DataArray
+        Ends of the intervals that contain a future sample with probability `level`; for a complex
+        series, separate intervals of the real and the imaginary part.
     level : float
     rank : int
-        Chosen by the errors of forecasts of what is known already.
+        Number of modes, chosen by the errors of forecasts of known samples.
     modes : Modes
         The (damped) sinusoids, exponentials and trends the series is the sum of.
     past_error : float
-        Root mean square error of these forecasts; with channels of very different size, each in
-        units of its own size.
+        Root mean square error of these forecasts. With channels of very different size each
+        channel is in units of its own size.
     refit : Refit
-        Of the series and what follows, in these units.
+        The fit of the series and what follows, in these units.
     channels : int or None
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
-        What was given.
+        The samples that were given.
 
     Examples
     --------
@@ -139,20 +131,20 @@ def forecast(
     rng: int | np.random.Generator = 0,
     progress: bool = False,
 ) -> Forecast:
-    """Continue a series: its trends, seasons and decays, with intervals.
+    """Extrapolate a series: its trends, seasons and decays, with intervals.
 
-    The modes that fit the series are carried on. Their number is the one that would have
-    forecast the last parts of the series best, and the intervals are widened if
-    these forecasts were worse than the fit says.
+    The modes that fit the series are extrapolated. Their number is the one that would have forecast
+    the last parts of the series best. The intervals are widened if these forecasts were worse than
+    the fit predicts.
 
     Parameters
     ----------
     samples : array, pandas Series or DataFrame, or xarray DataArray
-        Along the first axis; NaN where missing. Columns of a DataFrame are channels.
+        The series along the first axis, NaN where missing. Columns of a DataFrame are channels.
     steps : int
-        How many samples to forecast.
+        Number of samples to forecast.
     level : float
-        Probability that an interval holds the sample.
+        Probability that an interval contains the sample.
     rank : int, optional
         Number of modes, if known.
     window : int, optional
@@ -164,7 +156,7 @@ def forecast(
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
-        Of the noise drawn to find mu.
+        Seed for the simulated noise.
     progress : bool
         Show a progress bar.
 
@@ -193,10 +185,17 @@ def forecast(
     _check_series(values, channels)
     sizes = channel_sizes(values, channels) if sigma is None else 1.0
     values = values / sizes
-    options = _Options(window, channels, sigma, undamped, rng, progress)
-    selection = options.select(values)
-    past = _past(values, steps, known, selection.rank, options)
-    fit = options.carried_on(selection, past.rank, len(values) + steps)
+    how = Extrapolation(window, channels, sigma, undamped, rng, progress)
+    selection = how.select(values)
+    past = forecast_past(values, steps, known, selection, how)
+    if not past.converged:
+        warn_caller(
+            "forecast: the convex solution of the series, or of a part of it, stopped at its "
+            "iteration limit, so the rank may be chosen less well than usual: pass rank if it is "
+            "known",
+            ConvergenceWarning,
+        )
+    fit = how.extrapolate(selection, past.rank, len(values) + steps)
     spread = past.widening * np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
     mean, stderr = (
         sizes * from_channels(part, channels)[len(values) :] for part in (fit.y, spread)
@@ -207,110 +206,22 @@ def forecast(
     assert fit.modes is not None
     parts = (mean, stderr.real, mean - reach, mean + reach)
     mean, stderr, lower, upper = (given.follow(part) for part in parts)
-    modes = scaled(fit.modes, sizes)
+    modes = scaled_modes(fit.modes, sizes)
     return Forecast(
         mean, stderr, lower, upper, level, fit.rank, modes, past.error, fit, channels, samples
     )
 
 
-def _check_series(values: np.ndarray, channels: int | None) -> None:
-    """An error unless these are one series, or several side by side, and long enough."""
+def _check_series(
+    values: NDArray, channels: int | None, search: ForecastSearch = ForecastSearch()
+) -> None:
+    """Raise an error unless this is one series, or several side by side, of enough samples."""
     if values.ndim != (1 if channels is None else 2) or channels not in (None, 1):
         raise ValueError(
             f"the samples have shape {values.shape}, but a series, or with channels=1 a table of "
             "series side by side, is expected"
         )
-    if len(values) < FEWEST:
-        raise ValueError(f"{len(values)} samples are given, but {FEWEST} or more are expected")
-
-
-@dataclass(frozen=True)
-class _Options:
-    """How a series is turned into modes."""
-
-    window: int | None
-    channels: int | None
-    sigma: float | None
-    undamped: bool
-    rng: int | np.random.Generator
-    progress: bool
-
-    def select(self, values: np.ndarray) -> Selection:
-        """Choose mu and rank for a series."""
-        problem = hankel_problem(values, self.window, self.channels)
-        return select_mu(problem, sigma=self.sigma, rng=self.rng, progress=self.progress)
-
-    def carried_on(self, selection: Selection, rank: int, length: int) -> Refit:
-        """The refit of a rank, of a series that goes on, unseen, to a length."""
-        result = of_rank(selection.result, rank)
-        fit = refit(result, rank, sigma=self.sigma, undamped=self.undamped)
-        b = to_numpy(result.problem.b)
-        more = np.full((length - len(b), *b.shape[1:]), np.nan)
-        values = np.concatenate([np.where(_seen(result.problem), b, np.nan), more])
-        seen = ~np.isnan(values)
-        window = (length + 1) // 2
-        block = None if self.channels is None else b.shape[1:]
-        structure = Hankel(length, window, block)
-        problem = Problem(structure, values, 1.0, Weighted(seen * 1.0))
-        assert fit.modes is not None  # a Hankel structure has modes
-        return refit_modes(problem, fit.modes, sigma=self.sigma, undamped=self.undamped)
-
-
-@dataclass(frozen=True)
-class _Past:
-    """What forecasts of what is known already tell."""
-
-    rank: int
-    error: float  # root mean square
-    widening: float  # of the intervals, at least 1
-
-
-def _past(
-    values: np.ndarray, steps: int, known: int | None, most_found: int, options: _Options
-) -> _Past:
-    """Forecast the last parts of a series from what comes before, with every rank."""
-    rows_seen = np.any(~np.isnan(values.reshape(len(values), -1)), axis=1)
-    values = values[: np.flatnonzero(rows_seen)[-1] + 1]
-    ahead = min(steps, len(values) // 4)
-    errors: dict[int, list[np.ndarray]] = {}
-    spreads: dict[int, list[np.ndarray]] = {}
-    ends = [len(values) - origin * ahead for origin in range(1, ORIGINS + 1)]
-    ends = [end for end in ends if end == ends[0] or end >= len(values) // 2]
-    ends = [end for end in ends if np.all(np.any(~np.isnan(values[:end]), axis=0))]
-    selections = [options.select(values[:end]) for end in ends]
-    most_found = max([most_found, *(selection.rank for selection in selections)])
-    most_found += MORE if most_found else 0
-    for end, selection in zip(ends, selections, strict=True):
-        for rank in range(1, most_found + 1) if known is None else [known]:
-            try:
-                fit = options.carried_on(selection, rank, end + ahead)
-            except NoModes:
-                continue
-            if fit.sigma is None:
-                continue
-            y, stderr = (
-                from_channels(part, options.channels)[end:]
-                for part in (to_numpy(fit.y), to_numpy(fit.stderr))
-            )
-            difference = y - values[end : end + ahead]
-            seen = ~np.isnan(difference)
-            errors.setdefault(rank, []).append(np.abs(difference[seen]) ** 2)
-            spreads.setdefault(rank, []).append(stderr[seen] ** 2 + (fit.sigma or 0.0) ** 2)
-    if not errors:
-        raise NoModes(
-            "nothing in the series could be told apart from noise, so there is nothing to carry "
-            "on: take a longer one, or pass rank"
+    if len(values) < search.fewest_samples:
+        raise ValueError(
+            f"{len(values)} samples are given, but {search.fewest_samples} or more are expected"
         )
-    most = max(len(parts) for parts in errors.values())
-    means = {
-        rank: float(np.mean(np.concatenate(parts)))
-        for rank, parts in errors.items()
-        if len(parts) == most and any(part.size for part in parts)
-    }
-    best = min(means, key=lambda rank: means[rank])
-    ratio = means[best] / max(float(np.mean(np.concatenate(spreads[best]))), 1e-300)
-    return _Past(best, float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0))))
-
-
-def _seen(problem: Problem) -> np.ndarray:
-    return to_numpy(problem.measure.weights) > 0

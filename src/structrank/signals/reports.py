@@ -23,23 +23,12 @@ from ..views.content import (
     SideBySide,
     number_and_error,
 )
+from .tables import modes_table
 
 if TYPE_CHECKING:
     from .forecasting import Forecast
     from .recovery import Recovery
 
-ESTIMATES = {
-    "refit": "fit of the modes",
-    "convex": "convex solution",
-    "average": "average of local fits",
-}
-NOT_CERTIFIED = {
-    "refit": "The signal shown is the fit of the modes of the convex solution, without the "
-    "shrinkage of the nuclear norm. The certificate is that of the convex solution, not of this "
-    "fit.",
-    "average": "The signal shown is an average of fits of short windows, which predicted held-out "
-    "samples better. The certificate is that of the convex solution, not of this fit.",
-}
 STDERR = "_stderr"  # end of the names of columns with standard errors
 
 
@@ -48,9 +37,7 @@ def recovery_report(found: Recovery) -> Report:
     size = int(np.prod(np.shape(found.signal)))
     samples = to_numpy(unwrap(found.samples, found.channels).values)
     missing = int(np.count_nonzero(np.isnan(samples)))
-    model = f"sum of a few (damped) sinusoids, exponentials and slow trends: {found.rank} of them"
-    if found.kind == "average":
-        model = f"signal with at most {found.rank} patterns in its short windows"
+    model = found.candidate.model.format(rank=found.rank)
     picture = Picture(
         found.plot,
         f"The recovered signal of shape {_times(np.shape(found.signal))} over its samples",
@@ -133,8 +120,6 @@ def modes_section(modes: Modes) -> Section:
 
 
 def _modes_table(modes: Modes) -> NumberTable:
-    from .spectrum import modes_table
-
     columns = modes_table(modes)
     unknown = np.full(len(modes), np.nan)
     head = [name for name in columns if not name.endswith(STDERR)]
@@ -156,7 +141,7 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
     return [
         ("signal", _times(np.shape(found.signal))),
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
-        ("estimate", ESTIMATES[found.kind]),
+        ("estimate", found.candidate.label),
         ("rank", str(found.rank)),
         ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
         ("noise", noise),
@@ -178,8 +163,8 @@ def _certificate(found: Recovery) -> Section:
         f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)}"
     )
     blocks: list[Block] = [Paragraph(meaning)]
-    if found.kind in NOT_CERTIFIED:
-        blocks.append(Paragraph(NOT_CERTIFIED[found.kind]))
+    if found.candidate.note:
+        blocks.append(Paragraph(found.candidate.note))
     pictures = [
         Picture(
             result.plot,

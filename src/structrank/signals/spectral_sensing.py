@@ -1,4 +1,4 @@
-"""Spectral compressed sensing: sums of sinusoids from a few noisy samples."""
+"""Spectral compressed sensing: recover sums of sinusoids from a few noisy samples."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, as_array, to_numpy
+from .._array import Array, NDArray, as_array, to_numpy
 from .._checks import positive_int, positive_ints
 from ..modal.modes import Modes
 from ..model.measure import Mask, Weighted
 from ..model.problem import Problem
 from ..structures import Hankel
-
-_MAX_DRAWS = 10_000  # of frequencies, until they are apart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,11 +26,11 @@ class SpectralSample:
     truth : ndarray
         The whole signal without noise.
     seen : ndarray of bool
-        Where the signal is seen.
+        True where the signal is seen.
     noise : float
         Standard deviation of the noise.
     modes : Modes
-        What the truth is the sum of; two a sinusoid if it is real.
+        The modes the truth is the sum of; two per sinusoid if it is real.
 
     Examples
     --------
@@ -41,9 +39,9 @@ class SpectralSample:
     SpectralSample(200 of 400 samples seen of a real signal (20, 20), 4 modes, noise 0.098)
     """
 
-    samples: np.ndarray
-    truth: np.ndarray
-    seen: np.ndarray
+    samples: NDArray
+    truth: NDArray
+    seen: NDArray
     noise: float
     modes: Modes
 
@@ -68,10 +66,10 @@ def sinusoids(
     damping: float = 0.0,
     rng: int | np.random.Generator = 0,
 ) -> SpectralSample:
-    """Draw sinusoids, and a few noisy samples of their sum.
+    """Draw random sinusoids, and a few noisy samples of their sum.
 
-    With `shape=(101, 101)` and `count=6` this is the paper's set-up for spectral compressed
-    sensing. Frequencies and phases are uniform.
+    With `shape=(101, 101)` and `count=6` this is the paper's experiment on spectral compressed
+    sensing. Frequencies and phases are uniformly distributed.
 
     Parameters
     ----------
@@ -80,22 +78,23 @@ def sinusoids(
     count : int
         Number of sinusoids: cosines if real, exponentials if complex.
     seen : float
-        Share of the samples that is seen, above zero and at most one.
+        Share of the samples that are seen, above zero and at most one.
     snr : float or None
         Root mean square of the signal over the standard deviation of the Gaussian noise; None
-        for no noise. Complex noise is circular, with that standard deviation in all.
+        for no noise. Complex noise is circular, and its modulus has that standard deviation.
     real : bool
         Whether the signal is real.
     on_grid : bool
         Draw distinct frequencies that are multiples of `1 / shape`.
     separation : float
-        Smallest distance of two frequencies along the axis where they differ most, in units of
-        `1 / shape`; with opposite ones if real.
+        Smallest distance between two frequencies along the axis where they differ most, in units
+        of `1 / shape`. For a real signal the opposite frequencies count too.
     spread : bool
         Amplitudes have modulus `1 + 10^(c / 2)`, c uniform in [0, 1], instead of one.
     damping : float
-        Largest damping a sample; dampings are uniform between zero and this.
+        Largest damping per sample; dampings are uniform between zero and this.
     rng : int or numpy.random.Generator
+        Seed for all that is drawn.
 
     Returns
     -------
@@ -147,7 +146,7 @@ def sinusoids(
 def spectral_problem(
     samples: Array, window: int | tuple[int, ...], mu: float, *, weights: Any = None
 ) -> Problem:
-    """The problem of filling in a sum of sinusoids from samples with gaps.
+    """Return the problem of filling the gaps of a sum of sinusoids.
 
     Parameters
     ----------
@@ -158,7 +157,7 @@ def spectral_problem(
     mu : float
         Price of the nuclear norm; see `select_mu` and `noise_mu`.
     weights : array or "lifted", optional
-        Weights of the samples, as of `Weighted`. Default: all the same, as in the paper.
+        Weights of the samples, as in `Weighted`. Default: all are equal, as in the paper.
 
     Returns
     -------
@@ -178,8 +177,8 @@ def spectral_problem(
 
 def _grid_frequencies(
     rng: np.random.Generator, shape: tuple[int, ...], count: int, real: bool
-) -> np.ndarray:
-    """Distinct multiples of `1 / shape`; if real, no two opposite, none its own opposite."""
+) -> NDArray:
+    """Draw distinct multiples of `1 / shape`; if real, no two of them are opposite."""
     sites = np.indices(shape).reshape(len(shape), -1).T
     if real:
         opposite = np.ravel_multi_index(tuple((-sites % shape).T), shape)
@@ -188,15 +187,20 @@ def _grid_frequencies(
         raise ValueError(
             f"count is {count}, but a grid {shape} has only {len(sites)} distinct frequencies"
         )
-    return rng.choice(sites, count, replace=False) / np.array(shape)
+    return np.asarray(rng.choice(sites, count, replace=False) / np.array(shape))
 
 
 def _apart(
-    rng: np.random.Generator, shape: tuple[int, ...], count: int, real: bool, separation: float
-) -> np.ndarray:
-    """Uniform frequencies, drawn again until all are far enough from each other."""
-    drawn: list[np.ndarray] = []
-    for _ in range(_MAX_DRAWS):
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    count: int,
+    real: bool,
+    separation: float,
+    max_draws: int = 10_000,
+) -> NDArray:
+    """Draw uniform frequencies, again until all are far enough from each other."""
+    drawn: list[NDArray] = []
+    for _ in range(max_draws):
         new = rng.random(len(shape))
         others = [f for old in drawn for f in ((old, -old) if real else (old,))]
         others += [-new] if real and separation else []
@@ -206,8 +210,8 @@ def _apart(
         if len(drawn) == count:
             return np.array(drawn)
     raise ValueError(
-        f"no {count} frequencies that are {separation} / {shape} apart were found: take fewer, "
-        "or a smaller separation"
+        f"{count} frequencies that are {separation} / {shape} apart were not found in "
+        f"{max_draws} draws: take fewer, or a smaller separation"
     )
 
 
@@ -215,8 +219,9 @@ def _measure(seen: Any, weights: Any) -> Weighted:
     return Mask(seen) if weights is None else Weighted(weights, seen)
 
 
-def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], real: bool) -> np.ndarray:
-    """Gaussian noise of standard deviation one; circular if complex."""
+def _unit_noise(rng: np.random.Generator, shape: tuple[int, ...], real: bool) -> NDArray:
+    """Draw Gaussian noise of standard deviation one; circular if complex."""
     if real:
         return rng.standard_normal(shape)
-    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)) / np.sqrt(2)
+    noise = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+    return np.asarray(noise / np.sqrt(2))

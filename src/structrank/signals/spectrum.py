@@ -1,17 +1,31 @@
-"""Which (damped) sinusoids are in a signal, and how sure that is."""
+"""The (damped) sinusoids in a signal, with standard errors."""
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ..modal.modes import Modes, NoModes
+from .caller import warn_caller
+from .candidates import FitOfModes
 from .recovery import recover
 
-SURE = 4.0  # standard errors between two modes that can be told apart
+
+@dataclass(frozen=True)
+class Separation:
+    """When two modes count as distinguished.
+
+    Attributes
+    ----------
+    standard_errors : float
+        Smallest distance between modes less than one over the length apart, in standard errors of
+        that distance. Taste: below this, standard errors of first order may be too small.
+    """
+
+    standard_errors: float = 4.0
 
 
 def frequencies(
@@ -25,12 +39,12 @@ def frequencies(
     rng: int | np.random.Generator = 0,
     progress: bool = False,
 ) -> Modes:
-    """The frequencies, dampings, amplitudes and phases in a signal, with standard errors.
+    """Find the frequencies, dampings, amplitudes and phases in a signal, with standard errors.
 
     Their number and the noise level come from the data (`select_mu`), and the modes are those
-    that fit the samples best (`refit`). Where two of them are less than one over the length apart
-    and their distance is not large beside its standard error, a warning says so: their
-    standard errors, which are to first order in the noise, may then be too small.
+    that fit the samples best (`refit`). A warning names two modes that are less than one over the
+    length apart and whose distance is not large compared with its standard error. Their standard
+    errors are of first order in the noise, and may be too small then.
 
     Parameters
     ----------
@@ -48,7 +62,7 @@ def frequencies(
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
-        Of the noise drawn to find mu.
+        Seed for the simulated noise.
     progress : bool
         Show a progress bar.
 
@@ -56,17 +70,17 @@ def frequencies(
     -------
     Modes
         Largest amplitude first, with standard errors in `stderr` if the noise level is known or can
-        be estimated. Frequencies are cycles a sample: times the sampling rate they are hertz.
+        be estimated. Frequencies are in cycles per sample: multiply by the sampling rate for hertz.
 
     Raises
     ------
     NoModes
-        A ValueError: nothing but noise is found.
+        A ValueError: only noise is found.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank.signals.spectrum import frequencies
+    >>> from structrank import frequencies
     >>> t = np.arange(100)
     >>> noise = 0.1 * np.random.default_rng(0).standard_normal(100)
     >>> samples = np.cos(2 * np.pi * 0.12 * t) + noise
@@ -81,92 +95,48 @@ def frequencies(
         channels=channels,
         rank=rank,
         sigma=sigma,
-        kind="refit",
+        kind=FitOfModes.name,
         undamped=undamped,
         rng=rng,
         progress=progress,
     )
-    structure: Any = found.result.problem.structure
-    modes = found.modes
-    if modes is None:
+    if found.modes is None:
         raise NoModes(
-            "nothing but noise is found in the samples, so they have no modes: take more samples, "
-            "pass sigma if the noise level is known, or pass rank to have that many fitted anyway"
+            "only noise is found in the samples, so they have no modes: take more samples, pass "
+            "sigma if the noise level is known, or pass rank to fit that many modes anyway"
         )
-    pair = _hardly_apart(modes, structure.lengths)
+    structure: Any = found.result.problem.structure
+    pair = _hardly_distinguished(found.modes, structure.lengths)
     if pair is not None:
-        places = [", ".join(f"{f:.6g}" for f in modes.frequencies[k]) for k in pair]
-        names = " and ".join(
-            places if modes.frequencies.shape[1] == 1 else map("({})".format, places)
+        warn_caller(
+            f"frequencies: these samples hardly distinguish the modes of frequencies "
+            f"{_names(found.modes, pair)}. Their errors may be larger than their standard errors "
+            "say. More samples help, or less noise."
         )
-        warnings.warn(
-            f"these samples hardly tell the modes of frequencies {names} apart: they may be "
-            "further off than their standard errors say. More samples help, or less noise.",
-            stacklevel=2,
-        )
-    return modes
+    return found.modes
 
 
-def _hardly_apart(modes: Modes, lengths: tuple[int, ...]) -> list[int] | None:
-    """Two modes less than one over the length apart, and by a few standard errors only, if any."""
+def _hardly_distinguished(
+    modes: Modes, lengths: tuple[int, ...], separation: Separation = Separation()
+) -> list[int] | None:
+    """Return two modes less than one over the length apart by a few standard errors, if any."""
     if modes.stderr is None:
         return None
     rates = modes.dampings + 2j * np.pi * modes.frequencies
     errors = np.hypot(modes.stderr.dampings, 2 * np.pi * modes.stderr.frequencies)
-    order = np.argsort(-modes.frequencies[:, 0])  # of conjugate pairs the positive ones
+    order = np.argsort(-modes.frequencies[:, 0])  # the positive ones of conjugate pairs first
     for pair in map(list, combinations(order, 2)):
         one, other = rates[pair]
         near = np.abs(one - other) @ lengths < 2 * np.pi and not np.allclose(one, other.conj())
-        if near and np.linalg.norm(one - other) < SURE * np.linalg.norm(errors[pair]):
+        smallest = separation.standard_errors * np.linalg.norm(errors[pair])
+        if near and np.linalg.norm(one - other) < smallest:
             return pair
     return None
 
 
-def modes_table(modes: Modes) -> dict[str, np.ndarray]:
-    """Modes as the columns of a table, for a CSV file or `pandas.DataFrame(modes_table(modes))`.
-
-    Parameters
-    ----------
-    modes : Modes
-
-    Returns
-    -------
-    dict of str to ndarray
-        `amplitude`, `phase`, `frequency` and `damping`, one row a mode, each followed by its
-        standard error, `amplitude_stderr` and so on, if there is one. Several channels are
-        numbered, `amplitude_1`, `amplitude_2`, and so are several axes, `frequency_1`.
-
-    Examples
-    --------
-    >>> from structrank import Modes
-    >>> from structrank.signals.spectrum import modes_table
-    >>> for name, column in modes_table(Modes([0.25, -0.25], amplitudes=0.5)).items():
-    ...     print(name, column)
-    amplitude [0.5 0.5]
-    phase [0. 0.]
-    frequency [ 0.25 -0.25]
-    damping [0. 0.]
-    """
-    quantities = {
-        "amplitude": np.abs(modes.amplitudes),
-        "phase": np.angle(modes.amplitudes),
-        "frequency": modes.frequencies,
-        "damping": modes.dampings,
-    }
-    errors: dict[str, np.ndarray] = {}
-    if modes.stderr is not None:
-        errors = {
-            "amplitude": modes.stderr.amplitudes,
-            "phase": modes.stderr.phases,
-            "frequency": modes.stderr.frequencies,
-            "damping": modes.stderr.dampings,
-        }
-    table = {}
-    for name, values in quantities.items():
-        values = values.reshape(len(modes), -1)
-        for k in range(values.shape[1]):
-            column = name if values.shape[1] == 1 else f"{name}_{k + 1}"
-            table[column] = values[:, k]
-            if errors:
-                table[f"{column}_stderr"] = errors[name].reshape(values.shape)[:, k]
-    return table
+def _names(modes: Modes, pair: list[int]) -> str:
+    """Return the frequencies of two modes, in brackets if there are several axes."""
+    names = [", ".join(f"{f:.6g}" for f in modes.frequencies[k]) for k in pair]
+    if modes.frequencies.shape[1] > 1:
+        names = [f"({name})" for name in names]
+    return " and ".join(names)

@@ -139,6 +139,14 @@ def solve_robust(
     )
 
 
+def robust_states(
+    problem: Problem, threshold: float, gap: float, *, start: LowRank | None = None
+) -> Iterator[State]:
+    """The iterates of `solve_robust`, to be driven by `run` or `iterate`."""
+    huber = HuberLoss(problem, positive(threshold, "threshold"))
+    return _iterates(huber, checked_start(start, problem), float(gap))
+
+
 class HuberLoss:
     """`sum_t h_t(r_t)` of the residual `r = b - A(y)`: squares, but lines beyond the threshold.
 

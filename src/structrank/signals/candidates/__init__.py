@@ -1,0 +1,27 @@
+"""The estimates that compete in `recover`: one file each.
+
+To add one, write a `Candidate` in a new file and add it to `CANDIDATES`. It competes with the
+others from then on, and is averaged with those that predict held-out samples about as well.
+"""
+
+from .base import Candidate, ErrorProfile, Estimate, Prediction
+from .convex_solution import ConvexSolution
+from .fit_of_modes import FitOfModes
+from .local_windows import LocalWindows
+
+CANDIDATES: tuple[Candidate, ...] = (
+    FitOfModes(),
+    LocalWindows(),
+    ConvexSolution(),
+)
+
+__all__ = [
+    "CANDIDATES",
+    "Candidate",
+    "ConvexSolution",
+    "ErrorProfile",
+    "Estimate",
+    "FitOfModes",
+    "LocalWindows",
+    "Prediction",
+]

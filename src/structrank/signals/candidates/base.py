@@ -1,0 +1,138 @@
+"""What a candidate of `recover` has to offer: predictions of held-out samples, and an estimate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..._array import Array, NDArray, like
+from ...modal.modes import Modes
+from ...solvers.driver import Result
+from ..solutions import Solution
+from ..trial import Trial
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A signal found from all samples.
+
+    Attributes
+    ----------
+    signal : array
+        In the shape of the structure's signals.
+    stderr : array or None
+        Standard error of every value; None if it is the size of the prediction errors.
+    rank : int
+    modes : Modes or None
+        The modes the signal is the sum of, if it is one.
+    sigma : float or None
+        Standard deviation of the noise, if it was estimated.
+    result : Result or None
+        The convex solution, if it differs from the one that all candidates were given.
+    """
+
+    signal: Array
+    stderr: Array | None
+    rank: int
+    modes: Modes | None = None
+    sigma: float | None = None
+    result: Result | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorProfile:
+    """How the size of errors varies along the signal.
+
+    Attributes
+    ----------
+    held_out : ndarray
+        Relative size at the held-out samples, all parts one after the other.
+    signal : ndarray
+        Relative size at every value, in the shape of the structure's signals.
+    """
+
+    held_out: NDArray
+    signal: NDArray
+
+    def error(self, residual: NDArray) -> NDArray:
+        """Return the root mean square of residuals, for every value of the signal."""
+        size = np.sqrt(np.mean(np.abs(residual / self.held_out) ** 2))
+        return np.asarray(size * self.signal)
+
+
+UNIFORM = ErrorProfile(np.ones(()), np.ones(()))
+
+
+class Prediction(ABC):
+    """What one estimate predicts for the held-out samples of a trial.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Whose prediction this is.
+    residual : ndarray
+        Predicted minus held-out samples, all parts one after the other (`Trial.residual`).
+    profile : ErrorProfile or None
+        How the size of the errors varies along the signal, if it does.
+    """
+
+    def __init__(
+        self, candidate: Candidate, residual: NDArray, profile: ErrorProfile | None = None
+    ) -> None:
+        self.candidate, self.residual, self.profile = candidate, residual, profile
+
+    @abstractmethod
+    def estimate(self) -> Estimate:
+        """Return the estimate from all samples."""
+
+    def refined(self) -> Prediction:
+        """Return a better prediction that takes more work, for one that was chosen; or itself."""
+        return self
+
+
+class Candidate(ABC):
+    """One way to estimate a signal.
+
+    Attributes
+    ----------
+    name : str
+        Value of `Recovery.kind`, and of the argument `kind` of `recover`.
+    label : str
+        What summaries call the estimate.
+    model : str
+        What reports say the signal is modelled as, with {rank} in place of the rank.
+    note : str
+        What reports say about the signal shown and the certificate; empty if they belong together.
+    preferred : bool
+        Whether others have to be clearly better to be chosen instead.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    model: ClassVar[str] = (
+        "sum of a few (damped) sinusoids, exponentials and slow trends: {rank} of them"
+    )
+    note: ClassVar[str] = ""
+    preferred: ClassVar[bool] = False
+
+    @abstractmethod
+    def predict(self, trial: Trial) -> list[Prediction]:
+        """Predict the held-out samples of a trial.
+
+        Returns
+        -------
+        list of Prediction
+            One for each variant that competes; none if the candidate does not apply.
+        """
+
+    def direct_estimate(self, solution: Solution) -> Estimate | None:
+        """Return the estimate if it knows its standard error without held-out samples."""
+        return None
+
+
+def everywhere(error: NDArray | float, signal: Array) -> Array:
+    """Return an error in the shape, library and precision of a signal."""
+    return 0 * abs(signal) + like(np.asarray(error), signal, real=True)

@@ -1,0 +1,65 @@
+"""The fit of a few modes as a candidate: preferred, as it comes with modes and standard errors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._array import Array, NDArray
+from ...modal.modes import NoModes
+from ...modal.refit_result import Refit
+from ...solvers.driver import Result
+from ..solutions import Solution
+from ..trial import Trial
+from .base import Candidate, Estimate, Prediction, everywhere
+
+
+@dataclass(frozen=True)
+class FitOfModes(Candidate):
+    """The sum of a few (damped) sinusoids that fits the samples best."""
+
+    name = "refit"
+    label = "fit of the modes"
+    note = (
+        "The signal shown is the fit of the modes of the convex solution, without the shrinkage of "
+        "the nuclear norm. The certificate is that of the convex solution, not of this fit."
+    )
+    preferred = True
+
+    def predict(self, trial: Trial) -> list[Prediction]:
+        if trial.solution is None or trial.solution.fit is None:
+            return []
+        fit = trial.solution.fit
+        residual = trial.residual([_signal(trial, result, fit.rank) for result in trial.training])
+        return [_ModalPrediction(self, residual, fit)]
+
+    def direct_estimate(self, solution: Solution) -> Estimate | None:
+        return None if solution.fit is None else _estimate(solution.fit)
+
+
+class _ModalPrediction(Prediction):
+    def __init__(self, candidate: FitOfModes, residual: NDArray, fit: Refit) -> None:
+        super().__init__(candidate, residual)
+        self._fit = fit
+
+    def estimate(self) -> Estimate:
+        return _estimate(self._fit)
+
+
+def _estimate(fit: Refit) -> Estimate:
+    """Return the signal of a fit with its standard errors."""
+    if fit.rank == 0:  # nothing was distinguished from the noise, which may hide a signal
+        stderr = everywhere(fit.sigma or 0.0, fit.y)
+    else:
+        stderr = everywhere(np.inf, fit.y) if fit.sigma is None else fit.stderr
+    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma)
+
+
+def _signal(trial: Trial, result: Result, rank: int) -> Array:
+    """Return the fit of at most so many modes, or the convex solution if it has none."""
+    rank = min(rank, result.rank)
+    try:
+        return trial.known.refit(result, rank).y if rank else result.y
+    except NoModes:
+        return result.y

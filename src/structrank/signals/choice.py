@@ -1,0 +1,106 @@
+"""Which of the candidates of `recover` to return: by how they predict held-out samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array, NDArray, like, to_numpy
+from ..selection.holdout import clearly_better
+from .candidates.base import UNIFORM, Estimate, Prediction, everywhere
+
+
+@dataclass(frozen=True)
+class ChoiceRule:
+    """When others are chosen instead of the preferred candidate.
+
+    Attributes
+    ----------
+    largest_ratio : float
+        Largest ratio of the mean absolute errors, theirs over that of the preferred one. Taste: a
+        fit of modes explains the signal, which is worth one error in twenty.
+    """
+
+    largest_ratio: float = 0.95
+
+
+def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -> list[Prediction]:
+    """Choose the preferred prediction, or those to average if their average is clearly better.
+
+    Parameters
+    ----------
+    predictions : sequence of Prediction
+        At least one.
+    rule : ChoiceRule
+
+    Returns
+    -------
+    list of Prediction
+        One or more, in the order given.
+    """
+    preferred = [p for p in predictions if p.candidate.preferred]
+    others = about_best([p for p in predictions if not p.candidate.preferred])
+    if not preferred or not others:
+        return preferred[:1] or others
+    errors, past = np.abs(mean_residual(others)), np.abs(preferred[0].residual)
+    better = np.mean(errors) <= rule.largest_ratio * np.mean(past) and clearly_better(errors, past)
+    return others if better else preferred[:1]
+
+
+def choose_refined(
+    predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()
+) -> list[Prediction]:
+    """Choose, refine those that were chosen, and choose again among all but the preferred one."""
+    chosen = choose(predictions, rule)
+    refined = [p.refined() if p in chosen else p for p in predictions]
+    if refined == list(predictions):
+        return chosen
+    return choose([p for p in refined if not p.candidate.preferred], rule)
+
+
+def about_best(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """Return the predictions that are no worse than the best one, except by chance.
+
+    Absolute errors are compared, since a few large samples would dominate their squares.
+    """
+    errors = [np.abs(prediction.residual) for prediction in predictions]
+    best = min(errors, key=np.mean, default=np.zeros(0))
+    pairs = zip(predictions, errors, strict=True)
+    return [prediction for prediction, error in pairs if not clearly_better(best, error)]
+
+
+def mean_residual(predictions: Sequence[Prediction]) -> NDArray:
+    """Return what is predicted on average minus the held-out samples."""
+    return np.asarray(np.mean([prediction.residual for prediction in predictions], axis=0))
+
+
+def combine(
+    chosen: Sequence[Prediction], predictions: Sequence[Prediction], reference: Array
+) -> Estimate:
+    """Return the average of the estimates chosen, with the error of its predictions.
+
+    Parameters
+    ----------
+    chosen : sequence of Prediction
+        The estimates to average. The rank is that of the first candidate among them.
+    predictions : sequence of Prediction
+        All of the trial: one of them may know how the size of errors varies along the signal.
+    reference : array
+        Of the library and precision of the signal.
+
+    Returns
+    -------
+    Estimate
+    """
+    estimates = [prediction.estimate() for prediction in chosen]
+    if len(estimates) == 1 and estimates[0].stderr is not None:
+        return estimates[0]
+    y = like(np.mean([to_numpy(estimate.signal) for estimate in estimates], axis=0), reference)
+    pairs = zip(chosen, estimates, strict=True)
+    rank = max(e.rank for p, e in pairs if p.candidate is chosen[0].candidate)
+    profile = next((p.profile for p in predictions if p.profile is not None), UNIFORM)
+    stderr = everywhere(profile.error(mean_residual(chosen)), y)
+    result = next((e.result for e in estimates if e.result is not None), None)
+    return Estimate(y, stderr, rank, result=result)

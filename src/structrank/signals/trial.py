@@ -1,0 +1,102 @@
+"""One trial of the candidates of `recover`: what they know, and which samples are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, NDArray, to_numpy
+from ..model.problem import Problem
+from ..selection.holdout import held_out_parts
+from ..solvers.driver import Result
+from .solutions import Known, Solution
+
+
+@dataclass(frozen=True)
+class HeldOutParts:
+    """How many parts of the samples are held out in turn.
+
+    Attributes
+    ----------
+    short : int
+        Largest number of values of a short signal. Taste: longer ones have enough samples in one
+        part, and take longer to solve.
+    parts : int
+        Number of parts of a short signal; of a longer one there is one part. Taste: the usual
+        number of folds.
+    """
+
+    short: int = 4096
+    parts: int = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a candidate gets to predict held-out samples.
+
+    Attributes
+    ----------
+    problem : Problem
+        With all samples.
+    known : Known
+        What the caller knows about the signal.
+    solution : Solution or None
+        The convex solution to all samples; None for a large signal unless mu is given.
+    parts : list of ndarray of bool
+        The samples that are held out, in turn.
+    training : list of Result
+        The convex solutions without each part; empty if `solution` is None.
+    advance : callable
+        Moves the progress bar by one; to be called after every fit that takes long.
+    """
+
+    problem: Problem
+    known: Known
+    solution: Solution | None
+    parts: list[NDArray]
+    training: list[Result]
+    advance: Callable[[], Any]
+
+    def residual(self, signals: Sequence[Array]) -> NDArray:
+        """Return predicted minus held-out samples, all parts one after the other.
+
+        Parameters
+        ----------
+        signals : sequence of array
+            For each part, a signal that was found without it.
+        """
+        differences = [to_numpy(y - self.problem.b) for y in signals]
+        pairs = zip(differences, self.parts, strict=True)
+        return np.concatenate([difference[part] for difference, part in pairs])
+
+
+def hold_out(
+    problem: Problem,
+    known: Known,
+    solution: Solution | None,
+    settings: HeldOutParts = HeldOutParts(),
+    *,
+    advance: Callable[[], Any] = lambda: None,
+) -> Trial:
+    """Choose samples to hold out, in gaps like those of the data, and solve without them.
+
+    Parameters
+    ----------
+    problem : Problem
+    known : Known
+    solution : Solution or None
+    settings : HeldOutParts
+    advance : callable
+        Moves a progress bar by one.
+
+    Returns
+    -------
+    Trial
+    """
+    count = settings.parts if int(np.prod(problem.b.shape)) <= settings.short else 1
+    parts = held_out_parts(problem, np.random.default_rng(known.rng), count)
+    training = [] if solution is None else [solution.solve_without(part) for part in parts]
+    return Trial(problem, known, solution, parts, training, advance)

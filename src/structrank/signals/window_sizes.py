@@ -1,0 +1,102 @@
+"""Which short windows of a signal are tried, and with which noise levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+
+@dataclass(frozen=True)
+class WindowSearch:
+    """Which local fits are tried.
+
+    Chosen on draws of the recordings of `benchmarks.real_data`, unless a line says otherwise.
+
+    Attributes
+    ----------
+    along_line : tuple of int
+        Windows of a series, in samples.
+    in_space : tuple of int
+        Windows of a signal with several axes: largest number of samples along each axis.
+    share_of_line : int
+        A window of a series is at most the length over this. Taste: the covariance of a window
+        is known well if there are many more windows than rows.
+    most_rows : int
+        Largest number of rows of the covariance of a window, for its time.
+    most_work : float
+        Largest number of values times rows squared for a series, for the time of its equations.
+    shares : tuple of float
+        Variances of the noise over that of the samples, from large to small.
+    risen : float
+        Less noise is not tried after the prediction error rises above its least value times this.
+    neighbourhood : float
+        Standard deviation, in samples, of the weights with which local sizes are averaged.
+    most_uneven : float
+        A series is evened out if its local size varies by more than this factor.
+    floor : float
+        Share of the overall mean in every local mean. Rounding: it only matters far from all
+        samples.
+    """
+
+    along_line: tuple[int, ...] = (4, 8, 16, 32, 64, 128)
+    in_space: tuple[int, ...] = (4, 8, 16)
+    share_of_line: int = 4
+    most_rows: int = 800
+    most_work: float = 3e8
+    shares: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+    risen: float = 1.05
+    neighbourhood: float = 20.0
+    most_uneven: float = 10.0
+    floor: float = 1e-9
+
+
+def local_windows(
+    lengths: tuple[int, ...], channels: int, search: WindowSearch = WindowSearch()
+) -> list[tuple[int, ...]]:
+    """Return the windows to try for a signal, the smallest first; none for a very short one.
+
+    There are many more windows in the signal than rows in the covariance, so that it is known
+    well. With several axes each window is at least twice the one before.
+    """
+    if len(lengths) == 1:
+        sizes = [w for w in search.along_line if w <= lengths[0] // search.share_of_line]
+        values = lengths[0] * channels
+        return [
+            (w,)
+            for w in sizes
+            if w * channels <= search.most_rows and values * (w * channels) ** 2 <= search.most_work
+        ]
+    found = {largest_window(lengths, channels, most, search.most_rows) for most in search.in_space}
+    windows = sorted((window for window in found if window is not None), reverse=True)
+    kept = windows[:1]
+    for window in windows[1:]:
+        if 2 * prod(window) <= prod(kept[0]):
+            kept.insert(0, window)
+    return kept
+
+
+def largest_window(
+    lengths: tuple[int, ...], channels: int, most: int, rows: int
+) -> tuple[int, ...] | None:
+    """Return the largest window with limits along each axis and on its values in all channels.
+
+    Parameters
+    ----------
+    lengths : tuple of int
+        Samples along each axis; a window has at most half of them.
+    channels : int
+    most : int
+        Largest number of samples along an axis.
+    rows : int
+        Largest number of values.
+
+    Returns
+    -------
+    tuple of int or None
+        None if even a window of two samples along each axis is too large.
+    """
+    for size in range(most, 1, -1):
+        window = tuple(min(size, length // 2) for length in lengths)
+        if prod(window) * channels <= rows:
+            return window
+    return None
