@@ -1,34 +1,56 @@
-# make run   sets up and recovers the paper's 2-D signal
-# make test  sets up and runs all checks and tests
-# make docs  sets up and builds the site, docs/_build/html/index.html
+# make run      sets up and recovers the paper's 2-D signal
+# make quick    the core, in less than a minute, while you work
+# make test     all checks and tests, in less than 8 minutes on two cores
+# make nightly  the same with the long checks, and which lines no test runs
+# make docs     sets up and builds the site, docs/_build/html/index.html
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 
-.PHONY: run test docs benchmarks clean
+# One thread per process: on small problems several are slower.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
 
-# One BLAS thread here and below: on small problems several are slower.
+.PHONY: run quick test nightly docs benchmarks clean
+
 run: .venv/ready-run
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/recover_2d.py
+	$(BIN)/python examples/recover_2d.py
 
+# Proves that the core is right: style, every structure against its index map, the objective and
+# linear algebra against dense transcriptions, problems and their errors, the driver of solvers,
+# small optima against a conic solver, one recovery, one file.
+quick: .venv/ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) -m quick $$(grep -l "mark.quick" tests/test_*.py)
+
+# Proves what a change must keep: style and types; every solver against conic solvers and every
+# bound at every iterate; array libraries, number types and containers; commands, files, pictures;
+# all examples of docstrings and pages print what they say; the site builds without a warning.
 test: .venv/ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(PYTEST)
+
+# Proves what takes long: all of the above, larger matrices and more draws (coverage of intervals,
+# gross errors, holdout), 30 moments of Ctrl-C per function. Measures which lines no test runs.
+nightly: .venv/ready-test
+	$(PYTEST) -m "" --cov --cov-report=term
 
 docs: .venv/ready-docs
-	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -j 2 docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -j 2 docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 benchmarks: .venv/ready-test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.floor
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.accuracy
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.certified
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.paper_sizes
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.outliers
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.phase_transition --force
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scaling
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.selection
+	$(BIN)/python -m benchmarks.floor
+	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.certified
+	$(BIN)/python -m benchmarks.paper_sizes
+	$(BIN)/python -m benchmarks.outliers
+	$(BIN)/python -m benchmarks.phase_transition --force
+	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.selection
 
 .venv/ready-run: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -195,16 +195,20 @@ def test_a_score_is_one_at_best_and_leaves_out_what_is_missing():
         fitted.score(truth[50:51])
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_units_do_not_matter(size, gappy):
-    for kind in TRANSFORMERS:
-        expected = kind(rank=3).fit_transform(gappy)
+@pytest.mark.parametrize("kind", TRANSFORMERS)
+def test_units_do_not_matter(kind, gappy):
+    expected = kind(rank=3).fit_transform(gappy)
+    for size in (1e-200, 1e200):
         np.testing.assert_allclose(kind(rank=3).fit_transform(size * gappy) / size, expected)
+
+
+def test_units_of_a_forecast_do_not_matter():
     truth, samples = table(58)
-    fitted = HankelForecaster(rank=3).fit(size * samples[:50])
     expected = HankelForecaster(rank=3).fit(samples[:50])
-    np.testing.assert_allclose(fitted.predict(8) / size, expected.predict(8), rtol=1e-6)
-    assert fitted.score(size * truth[50:]) == pytest.approx(expected.score(truth[50:]))
+    for size in (1e-200, 1e200):
+        fitted = HankelForecaster(rank=3).fit(size * samples[:50])
+        np.testing.assert_allclose(fitted.predict(8) / size, expected.predict(8), rtol=1e-6)
+        assert fitted.score(size * truth[50:]) == pytest.approx(expected.score(truth[50:]))
 
 
 def test_the_rank_of_a_forecaster_can_be_searched_for():

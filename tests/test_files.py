@@ -55,6 +55,7 @@ def assert_same(table, other):
     )
 
 
+@pytest.mark.quick
 class TestText:
     def test_names_index_and_missing_values(self, tmp_path):
         table = read(text_file(tmp_path, WEATHER))

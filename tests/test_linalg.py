@@ -11,6 +11,8 @@ from structrank import Hankel, LowRank
 from structrank._array import add_scaled, gram, inner, rotate, to_numpy
 from structrank.model.linalg import random_vector, top_singular_pairs
 
+pytestmark = pytest.mark.quick
+
 
 def products(A):
     return lambda v: A @ v, lambda u: A.conj().T @ u

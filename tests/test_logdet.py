@@ -11,6 +11,8 @@ from conftest import random_array
 from structrank import Hankel
 from structrank.signals.logdet import WindowFitting, _Line, _Torus, fit_windows
 
+pytestmark = pytest.mark.quick
+
 
 def windows_of(y, window, *, around):
     """All windows as columns, places first; around: also those over the edges."""

@@ -10,6 +10,8 @@ from conftest import DTYPES, random_array
 from structrank import Hankel
 from structrank._array import halved_fft, long_fft, transforms
 
+pytestmark = pytest.mark.quick
+
 
 def tolerance(dtype):
     return 200 * np.finfo(dtype).eps

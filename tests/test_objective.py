@@ -14,6 +14,8 @@ from structrank.model import quartic
 from structrank.solvers.augmented import Augmented
 from structrank.solvers.local_search import local_search
 
+pytestmark = pytest.mark.quick
+
 PENALTIES = ["projection", "difference"]
 ALL = {**STRUCTURES, "affine": AFFINE}
 

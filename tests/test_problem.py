@@ -25,6 +25,8 @@ from structrank import (
     mu_max,
 )
 
+pytestmark = pytest.mark.quick
+
 S = Hankel(9, window=4)
 
 

@@ -9,12 +9,15 @@ import re
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import nightly
 
 from structrank import History, Stop
 from structrank.cli import main
@@ -31,6 +34,7 @@ from structrank.solvers import gcgls
 from structrank.solvers.rivals import padmm
 from structrank.solvers.rivals.primal_admm import padmm_states
 
+FEW = replace(COMPARISON, factors=(0.3, 3.0, 30.0))
 PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})
 
 
@@ -41,9 +45,11 @@ def rows_of(path):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """What `structrank reproduce all --quick` writes."""
+    """What `structrank reproduce all --quick` writes, with fewer penalties to tune."""
     out = tmp_path_factory.mktemp("reproduce") / "results"
-    done = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--out", str(out)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structrank.reproduce.ssr.tune", partial(tune, settings=FEW))
+        done = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--out", str(out)])
     assert done.exit_code == 0, done.output
     return out, done
 
@@ -341,12 +347,13 @@ class TestFigures:
         assert row["seconds to 1%"] is None
         assert row["times GCGLS"] is None
 
-    def test_tuning_takes_the_fastest_factor(self):
+    @pytest.mark.parametrize("settings", [FEW, nightly(COMPARISON)], ids=["few", "all"])
+    def test_tuning_takes_the_fastest_factor(self, settings):
         case = Case("spectral", 4)
-        factors, rows = tune(case, seconds=0.1)
+        factors, rows = tune(case, 0.1, settings)
         assert set(factors) == {"PADMM", "PADMM2", "DADMM2", "DPPA", "factored ADMM"}
         for row in rows:
-            times = {f: row[f"seconds to 1% at {f:g}"] for f in COMPARISON.factors}
+            times = {f: row[f"seconds to 1% at {f:g}"] for f in settings.factors}
             reached = {f: t for f, t in times.items() if t is not None}
             if reached:
                 assert row["chosen"] == min(reached, key=reached.get)

@@ -13,6 +13,8 @@ from structrank import ConvergenceWarning, Hankel, LowRank, Problem, State, Stat
 from structrank.solvers.driver import run
 from structrank.solvers.state import Figures, LazyState
 
+pytestmark = pytest.mark.quick
+
 PROBLEM = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 
 

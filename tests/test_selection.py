@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from conftest import nightly
 
 from structrank import (
     ConvergenceWarning,
@@ -211,10 +212,17 @@ SIGNALS = {
         1,
     ),
 }
+LONG_SEARCHES = [("real", "holdout"), ("plane", "holdout")]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", SIGNALS)
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        (nightly if (name, method) in LONG_SEARCHES else pytest.param)(name, method)
+        for name in SIGNALS
+        for method in METHODS
+    ],
+)
 def test_rank_and_noise_are_found(name, method):
     structure, y, rank = SIGNALS[name]
     seen = np.random.default_rng(2).random(y.shape) < 0.8

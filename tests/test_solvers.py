@@ -53,6 +53,7 @@ CASES = [
 ]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("penalty", ["projection", "difference"])
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_optimum_equals_the_conic_solvers(name, dtype, penalty, rng):
@@ -98,6 +99,7 @@ def test_rate_of_theorem_1(solver, step, rng):
         assert state.objective - best.objective <= 2 * C / (k + 1)
 
 
+@pytest.mark.quick
 class TestAlgorithm1:
     """The printed algorithm, line by line, against a dense transcription."""
 
@@ -157,6 +159,7 @@ def minimize_h(literal, X, Z):
     return max(0.0, -slope / curvature)
 
 
+@pytest.mark.quick
 class TestLocalSearch:
     @pytest.mark.parametrize("penalty", ["projection", "difference"])
     @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -313,6 +316,7 @@ class TestSolutions:
         assert other.y.dtype == np.float32
 
 
+@pytest.mark.quick
 class TestStart:
     def test_warm_start_at_the_solution_stops_at_once(self, rng):
         problem = modes_problem(Hankel(31, window=15), rng)

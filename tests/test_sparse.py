@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from structrank import Hankel, Indexed, Sylvester, recovery_matrix, structure_matrix
 from structrank.structures.sparse import vec
 
+pytestmark = pytest.mark.quick
+
 
 class TestAppendixExample:
     """The paper's j = 2, k = 3 example, entry by entry."""

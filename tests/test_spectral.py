@@ -27,6 +27,8 @@ from structrank import (
 )
 from structrank._array import to_numpy
 
+pytestmark = pytest.mark.quick
+
 SHAPES = [(40,), (13, 11), (7, 6, 8)]
 TIGHT = Stop(xtol=None, rtol=None, gap=1e-4)
 

@@ -13,6 +13,8 @@ from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylves
 from structrank._array import to_numpy
 from structrank._array.transforms import FFTSizes
 
+pytestmark = pytest.mark.quick
+
 
 def dense(structure, y):
     """Q(y) entry by entry, from the index map alone."""
