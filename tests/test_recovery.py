@@ -209,7 +209,7 @@ def test_scattered_samples_are_left_out_once_each_but_for_ends_that_are_seen(rng
         (np.full(20, np.nan), "0 values are seen"),
         ([1.0], "1 values are seen"),
         (3.0, "single number"),
-        ([1.0, np.inf, 2.0, 1.0, 3.0], "contain inf"),
+        ([1.0, np.inf, 2.0, 1.0, 3.0], "samples contains inf"),
         (np.r_[1.0, 2.0, 3.0, np.full(20, np.nan)], "3 values are seen"),
     ],
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
@@ -200,7 +200,7 @@ def forecast(
     mean, stderr = (
         sizes * from_channels(part, channels)[len(values) :] for part in (fit.y, spread)
     )
-    reach = norm.ppf((1 + level) / 2) * stderr
+    reach = ndtri((1 + level) / 2) * stderr
     if np.iscomplexobj(mean):  # both parts by themselves
         reach = reach * (1 + 1j) / np.sqrt(2)
     assert fit.modes is not None

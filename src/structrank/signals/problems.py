@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from .._checks import finite_or_missing
 from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..structures import Hankel
@@ -116,10 +117,7 @@ def _check_samples(host: NDArray, lengths: tuple[int, ...], sizes: SignalSizes) 
     """Raise an error unless the samples suffice; channels, if any, are behind the lengths."""
     seen = ~np.isnan(host)
     count = int(np.count_nonzero(seen))
-    if np.any(np.isinf(host)):
-        raise ValueError(
-            "the samples contain inf, but finite numbers are expected, with NaN where missing"
-        )
+    finite_or_missing(host, "samples")
     if count < sizes.fewest_samples:
         raise ValueError(
             f"{count} values are seen, but {sizes.fewest_samples} or more are expected"
