@@ -21,9 +21,8 @@ from structrank import (
 )
 from structrank._array import to_numpy
 from structrank.model.certificate import DenseLimit
-from structrank.solvers import constrained
-from structrank.solvers.augmented import Augmented, sample_weights
-from structrank.solvers.constrained import TrustedAugmented, solve_trusted, solve_within
+from structrank.solvers.augmented import Augmented
+from structrank.solvers.constrained import MuSearch, TrustedAugmented, solve_trusted, solve_within
 
 ALL = {**STRUCTURES, "affine": AFFINE}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)
@@ -92,21 +91,20 @@ class TestWithin:
 
     def test_stops_after_max_iter(self, rng):
         problem = make_problem("hankel", "float64", "mask", rng)
-        with pytest.warns(ConvergenceWarning, match="solve did not converge"):
+        with pytest.warns(ConvergenceWarning, match="solve_within did not converge"):
             result = solve_within(problem, 0.1, 1e-9, max_iter=1)
         assert result.status is Status.MAX_ITERATIONS
 
     def test_stops_after_max_time(self, rng):
         problem = make_problem("hankel", "float64", "mask", rng)
-        with pytest.warns(ConvergenceWarning, match="solve did not converge"):
+        with pytest.warns(ConvergenceWarning, match="solve_within did not converge"):
             result = solve_within(problem, 0.1, 1e-9, max_time=1e-6)
         assert result.status is Status.MAX_TIME
 
-    def test_warns_after_too_many_values_of_mu(self, rng, monkeypatch):
-        monkeypatch.setattr(constrained, "SOLVES", 1)
+    def test_warns_after_too_many_values_of_mu(self, rng):
         problem = make_problem("hankel", "float64", "mask", rng)
         with pytest.warns(ConvergenceWarning, match="after 1 values of mu the distance is"):
-            solve_within(problem, 0.1, rtol=1e-9)
+            solve_within(problem, 0.1, rtol=1e-9, search=MuSearch(solves=1))
 
     def test_zero_signal_is_within(self, rng):
         problem = make_problem("hankel", "float64", "mask", rng)
@@ -124,12 +122,12 @@ class TestWithin:
 
     def test_offset_for_which_no_distance_is_large(self):
         S = Indexed([[0, 1], [1, -1]], offset=np.array([[0.0, 0.0], [0.0, 1.0]]))
-        with pytest.raises(ValueError, match="no larger one lowers the nuclear norm"):
+        with pytest.raises(ValueError, match="a larger one does not lower the nuclear norm"):
             solve_within(Problem(S, np.array([1.0, 2.0]), 1.0), 100.0)
 
 
 def some_trusted(problem, rng, share=0.4):
-    weights = np.flatnonzero(sample_weights(problem))
+    weights = np.flatnonzero(problem.sample_weights)
     trusted = np.zeros(problem.b.size, dtype=bool)
     trusted[rng.choice(weights, max(round(share * weights.size), 1), replace=False)] = True
     return trusted.reshape(problem.b.shape)
@@ -268,9 +266,13 @@ class TestBadInput:
         ("trusted", "error", "says"),
         [
             (np.ones(5), TypeError, "trusted has dtype float64, but a boolean"),
-            (np.ones(4, dtype=bool), ValueError, r"trusted has shape \(4,\), but b has \(5,\)"),
+            (
+                np.ones(4, dtype=bool),
+                ValueError,
+                r"trusted has shape \(4,\), but b has shape \(5,\)",
+            ),
             (np.ones(5, dtype=bool), ValueError, "1 trusted samples are not seen"),
-            (np.zeros(5, dtype=bool), ValueError, "no sample is trusted"),
+            (np.zeros(5, dtype=bool), ValueError, "trusted contains no True"),
         ],
     )
     def test_of_solve_trusted(self, trusted, error, says):

@@ -467,8 +467,8 @@ class TestBadInput:
         ("lams", "says"),
         [
             ([], "one or more numbers"),
-            ([1.0, 1.0], "each above the last"),
-            ([2.0, 1.0], "each above the last"),
+            ([1.0, 1.0], "numbers in increasing order"),
+            ([2.0, 1.0], "numbers in increasing order"),
             ([-1.0], "lam is -1"),
         ],
     )

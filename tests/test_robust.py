@@ -19,7 +19,6 @@ from structrank import (
 )
 from structrank._array import to_numpy
 from structrank.model.certificate import DenseLimit
-from structrank.solvers.augmented import sample_weights
 from structrank.solvers.robust import HuberLoss, RobustAugmented, solve_robust
 
 ALL = {**STRUCTURES, "affine": AFFINE}
@@ -46,7 +45,7 @@ def spoiled_problem(name, dtype, kind, rng):
     measures = {"mask": None, "operator": running_mean, "weights": weights, "everything": "lifted"}
     problem = modes_problem(S, rng, dtype, measure=measures[kind])
     b, scale = problem.b.copy(), float(np.mean(np.abs(problem.b)))
-    weights = sample_weights(problem)
+    weights = problem.sample_weights
     seen = np.flatnonzero(np.ones(b.shape) if weights is None else weights)
     bad = rng.choice(seen, max(seen.size // 8, 1), replace=False)
     b.reshape(-1)[bad] += 15 * scale
@@ -56,7 +55,7 @@ def spoiled_problem(name, dtype, kind, rng):
 
 def joint_value(problem, threshold, y, outliers):
     """The objective in y and s, literally; outliers in the units of the samples."""
-    weights = sample_weights(problem)
+    weights = problem.sample_weights
     weights = np.ones(problem.b.shape) if weights is None else weights
     residual = problem.measure.forward(y) + weights * outliers - problem.data
     sparse = threshold * np.sum(weights**2 * np.abs(outliers))
@@ -79,7 +78,7 @@ class TestOptimum:
         value = joint_value(problem, threshold, result.y, result.outliers)
         assert value == pytest.approx(result.objective, rel=1e-9)
         assert np.count_nonzero(result.outliers) > 0
-        weights = sample_weights(problem)
+        weights = problem.sample_weights
         got = result.outliers if weights is None else weights * result.outliers
         np.testing.assert_allclose(got, outliers, atol=2e-2 * np.max(np.abs(outliers)))
 
@@ -248,5 +247,5 @@ class TestBadInput:
 
     def test_nothing_to_estimate_from(self):
         b = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
-        with pytest.raises(ValueError, match="half of the samples are met exactly"):
+        with pytest.raises(ValueError, match="half of the residuals are zero"):
             solve_robust(Problem(Hankel(5, window=3), b, 1.0))

@@ -1,16 +1,18 @@
-"""Solvers, each a generator of states that `run` drives.
+"""Solvers: each is a generator of states, which `run` drives.
 
 `gcg` and `gcgls` are the paper's algorithms, on thin factors. `solve` and `homotopy` solve the
-original problem (relax); `solve_robust`, `solve_within` and `solve_trusted` solve variants of it.
+original problem (relax). `solve_robust`, `solve_within` and `solve_trusted` solve variants of it.
 The methods that the paper compares with are in `structrank.solvers.rivals`.
 """
 
 from .conditional_gradient import gcg, gcgls
 from .constrained import solve_trusted, solve_within
-from .driver import ConvergenceWarning, Result, Status, Stop, run
+from .driver import run
 from .exact import homotopy, solve
+from .result import Result
 from .robust import RobustResult, solve_robust
 from .state import History, State
+from .stopping import ConvergenceWarning, Status, Stop
 
 __all__ = [
     "ConvergenceWarning",

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian of (relax): what the method of multipliers minimises."""
+"""The augmented Lagrangian of (relax), which the method of multipliers minimises."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from ..structures import Structure
 
 
 class MultiplierPenalty(ProjectionPenalty):
-    """`||B (X - Q0 + D / lam)||^2` with a multiplier D of `B (X - Q0) = 0`, `D = T - weight Q0`.
+    """The penalty `||B (X - Q0 + D / lam)||^2` with a multiplier D of `B (X - Q0) = 0`.
 
-    Up to a constant, `lam / 2` times this is `lam / 2 ||B (X - Q0)||^2 + <B D, B X>`. The sum of
-    `lam (X - Q0)` over several X is a D of this kind, with a T of low rank.
+    Here `D = T - weight Q0` with a T of low rank: the sum of `lam (X - Q0)` over several X has
+    this form. Up to a constant, `lam / 2` times the penalty is
+    `lam / 2 ||B (X - Q0)||^2 + <B D, B X>`.
     """
 
     def __init__(
         self, structure: Structure, reference: Array, lam: float, T: LowRank, weight: float
     ) -> None:
         super().__init__(structure, reference)
-        if T.rank == 0:  # products need something to work on
+        if T.rank == 0:  # products need at least one column
             T = LowRank.ones(T.shape, T.U).scaled(0.0)
         self.lam, self.T, self.signs = lam, T, T.signs
         self.symmetric = self.symmetric and self.signs is not None
@@ -42,35 +43,35 @@ class MultiplierPenalty(ProjectionPenalty):
             self.constant -= 2 * inner(T.U, QV) / lam
 
     def linear(self, point: Point) -> float:
-        """`<B (D / lam - Q0), B X>`."""
+        """Compute `<B (D / lam - Q0), B X>`."""
         left, right = point.products
         with_T = np.sum(left * right.conj()).real - inner(self.mean, point.total)
         return super().linear(point) + float(with_T) / self.lam
 
     def products(self, U: Array, V: Array, signs: np.ndarray | None) -> tuple[np.ndarray, ...]:
-        """`T_U^H U` and `T_V^H V` for the factors of T."""
+        """Compute `T_U^H U` and `T_V^H V` for the factors of T."""
         left = gram(self.T.U, U)
         if signs is None or self.signs is None:
             return left, gram(self.T.V, V)
         return left, self.signs[:, None] * left * signs
 
     def add_signal(self, g: Array, point: Point, lam: float) -> Array:
-        """`g` plus the signal of the gradient's structured part, `-lam Q(y) - Q(C T)`."""
+        """Add the signal of the structured part, `-lam Q(y) - Q(C T)`, to `g`."""
         return add_scaled(super().add_signal(g, point, lam), -1.0, self.mean)
 
     def remainder(self, point: Point) -> Remainder:
-        """R = X + D / lam - Q0, to be applied to thin matrices."""
+        """Return R = X + D / lam - Q0, which is applied to thin matrices."""
         X = point.X.appended(self.T.scaled(1 / self.lam))
         return X if self.offset is None else Shifted(X, self.offset)
 
     def add_factor_products(self, totals: Factors, point: Point, lam: float, mu: float) -> Factors:
-        """`totals` plus `lam R V + mu U` and `lam R^H U + mu V`; a point with signs has one."""
+        """Add `lam R V + mu U` and `lam R^H U + mu V`; only the first if the point has signs."""
         sums = super().add_factor_products(totals, point, lam, mu)
         sides = zip(sums, (self.T.U, self.T.V), reversed(point.products), strict=False)
         return tuple(add_rotated(total, F, small) for total, F, small in sides)
 
     def along(self, line: Line) -> np.ndarray:
-        """Coefficients of the value along a line."""
+        """Compute the coefficients of the penalty along a line."""
         (left0, right0), (left1, right1) = line.point.products, line.products
         totals = line.point.total, line.total1, line.total2
         with_T = (
@@ -86,32 +87,32 @@ class MultiplierPenalty(ProjectionPenalty):
 
 
 class Augmented(Penalized):
-    """The augmented Lagrangian of (relax) for the constraint `X = Q(y)`, least over y.
+    """The augmented Lagrangian of (relax) for the constraint `X = Q(y)`, minimised over y.
 
     `min_y  1/2 ||A(y) - b||^2 + <Lambda, Q(y) - X> + lam/2 ||Q(y) - X||^2 + mu ||X||_*`
 
-    For samples with weights this has the form of (reform2). The square a of a weight turns into
-    `a lam w / (a + lam w)`, w the multiplicity, which is below lam w: whatever the weights, no
-    direction is curved more than by lam, unlike in (reform2) itself. The multiplier moves the
-    samples, and adds a low-rank matrix to X in the penalty.
+    For samples with weights this has the form of (reform2). The square a of a weight becomes
+    `a lam w / (a + lam w)`, where w is the multiplicity. This is below lam w, so that for any
+    weights the curvature is at most lam in every direction, unlike in (reform2) itself. The
+    multiplier shifts the samples and adds a low-rank matrix to X in the penalty.
 
-    For other measures y stays the mean C X, and a multiplier goes with the rest, `B X = 0`.
+    For other measures y is the mean C X, and the multiplier belongs to the constraint `B X = 0`.
 
     Parameters
     ----------
     problem : Problem
     lam : float
-        Price of a departure from the structure, above zero.
+        Weight of the penalty on departures from the structure, above zero.
     T : LowRank
         `B^T B (weight Q0 - T)` is the part of the multiplier Lambda that no signal can produce.
     gamma : array
-        Stands for the rest, by `Q^* Lambda = A^* gamma`. At the optimum it is `b - A(y)`.
+        Represents the other part, by `Q^* Lambda = A^* gamma`. At the optimum it is `b - A(y)`.
     weight : float
-        Sum of all lam that T is made of; without an offset Q0 it does not matter.
+        Sum of all lam in T. It matters only for structures with an offset Q0.
 
     Examples
     --------
-    Where the solution is zero, its multiplier `gamma = b` stays as it is:
+    If the solution is zero, its multiplier `gamma = b` does not change:
 
     >>> import numpy as np
     >>> from structrank import Hankel, LowRank, Problem
@@ -141,27 +142,28 @@ class Augmented(Penalized):
             self.target = self.damping * (self.target + ratio * gamma)
 
     def gamma(self, point: Point) -> Array:
-        """`b - A(y)` for the best y."""
+        """Return `b - A(y)` for the best y."""
         return -self.damping * point.residual
 
     def violation(self, point: Point) -> float:
-        """Structure violation `||B (X - Q0)||_F`."""
+        """Compute the structure violation `||B (X - Q0)||_F`."""
         return float(np.sqrt(max(self.plain.value(point), 0.0)))
 
     def magnitude(self, point: Point) -> float:
-        """Norm of what cancels in the gradient, which says how large its rounding errors are."""
+        """Compute the norm of the terms that cancel in the gradient: the scale of its rounding."""
         return super().magnitude(point) + float(np.sqrt(max(self.T.norm_squared(), 0.0)))
 
     def updated(self, point: Point, lam: float, tolerance: float, relaxation: float = 1.0) -> Self:
-        """With another lam and the multiplier that has `grown`."""
+        """Return a copy with another lam and the next multiplier, from `grown`."""
         return type(self)(self.problem, lam, *self.grown(point, tolerance, relaxation))
 
     def grown(
         self, point: Point, tolerance: float, relaxation: float = 1.0
     ) -> tuple[LowRank, Array, float]:
-        """T, gamma and weight for the multiplier `-grad f(X)`, rounded to a tolerance.
+        """Compute T, gamma and weight of the multiplier `-grad f(X)`, up to a tolerance.
 
-        A relaxation above one, and below two, goes beyond it by that share of the way there.
+        `relaxation` multiplies the step from the current multiplier to this one. It must be below
+        two.
         """
         T = self.T.appended(point.X.scaled(relaxation * self.lam))
         T = T.balanced(tolerance / max(tolerance, np.sqrt(max(T.norm_squared(), 0.0))))

@@ -1,4 +1,4 @@
-"""(relax) with constraints: a known noise level, and samples that are met exactly."""
+"""Constrained variants of (relax): a known noise level, and samples that are met exactly."""
 
 from __future__ import annotations
 
@@ -15,27 +15,25 @@ from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.objective import Penalized, Point, mu_max
 from ..model.problem import Problem, checked_start
-from .driver import (
-    Callback,
-    ConvergenceWarning,
-    Result,
-    Status,
-    Stop,
-    iterate,
-    run,
-    warn_if_limited,
-)
+from .driver import Callback, iterate, run, warn_if_limited
 from .exact import solve_states
 from .multipliers import Lagrangian, first_lam, method_of_multipliers
+from .result import Result
 from .state import State
+from .stopping import ConvergenceWarning, Status, Stop
 
 
 @dataclass(frozen=True)
 class MuSearch:
-    """Limits of the search for the mu whose solution has a given distance from the samples."""
+    """Limits of the search for the mu whose solution has a given distance from the samples.
 
-    solves: int = 50  # values of mu tried, at most; a few are the rule
-    least: float = 1e-6  # mu over mu_max below which, and over it above which, none is sought
+    The values are taste: a search usually ends after a few values of mu.
+    """
+
+    solves: int = 50  # largest number of values of mu
+    least: float = 1e-6  # smallest mu over mu_max; its inverse is the largest
+    finer: float = 10.0  # the gap is divided by this if the distances are not accurate enough
+    least_time: float = 1e-9  # seconds for a solve after the time limit
 
 
 def solve_within(
@@ -49,13 +47,13 @@ def solve_within(
     max_time: float | None = None,
     search: MuSearch = MuSearch(),
 ) -> Result:
-    """Find the signal of the least nuclear norm within a known distance of the samples.
+    """Find the signal of least nuclear norm within a given distance of the samples.
 
     `min_y  ||Q(y)||_*  subject to  ||A(y) - b|| <= delta`
 
-    This is (relax) for one mu, which is found by `solve` at a few values, each started from the
-    solution before. The distance is that of (relax): with weights w it is `||w (y - b)||`
-    over what is seen, so noise of standard deviation sigma calls for
+    This is (relax) for one value of mu, which is found by `solve` at a few values, each started
+    from the last solution. The distance is that of (relax): with weights w it is `||w (y - b)||`
+    over the samples seen. For noise of standard deviation sigma, use
     `delta = sigma * norm(w[seen])`.
 
     Parameters
@@ -63,25 +61,27 @@ def solve_within(
     problem : Problem
         Its mu does not matter.
     delta : float
-        Above zero, and below `||b||` in the same sense, as the zero signal is within that.
+        The distance, above zero and below `||b||` (with the same weights), which is the distance
+        of the zero signal.
     gap : float
         Certified gap to reach for (relax), relative to its objective.
     rtol : float
-        The distance found differs from `delta` by at most this share of it.
+        The distance found differs from `delta` by at most this fraction of `delta`.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     max_iter : int
-        Largest number of iterations for one mu.
+        Largest number of iterations per value of mu.
     max_time : float, optional
-        Seconds in all.
+        Time limit in seconds for the whole search.
     search : MuSearch
         Limits of the search for mu.
 
     Returns
     -------
     Result
-        Of (relax) with the mu found, `result.problem.mu`. No signal within `delta` has a nuclear
-        norm below `(result.objective * (1 - result.gap) - delta**2 / 2) / result.problem.mu`.
+        The result of (relax) with the mu found, `result.problem.mu`. No signal within `delta` has
+        a nuclear norm below
+        `(result.objective * (1 - result.gap) - delta**2 / 2) / result.problem.mu`.
 
     Examples
     --------
@@ -96,21 +96,13 @@ def solve_within(
     instance_of(problem, Problem, "problem")
     delta, gap, rtol = positive(delta, "delta"), positive(gap, "gap"), positive(rtol, "rtol")
     max_time = np.inf if max_time is None else positive(max_time, "max_time")
-    size = float(np.sqrt(inner(problem.data, problem.data)))
-    affine = problem.structure.offset is not None
-    if delta >= size and not affine:
-        raise ValueError(
-            f"delta is {delta:g}, but the data have a norm of {size:g}, weights included: the zero "
-            "signal is within delta; a delta below that is expected"
-        )
-    scale = mu_max(problem, lam=1.0 if affine else None)
-    root = _RootSearch(np.log(scale), 0.0 if affine else np.log(size / delta), rtol)
+    root, scale = _first_root_search(problem, delta, rtol)
     X, seconds = checked_start(start, problem), 0.0
     result: Result | None = None
     try:
         for _ in range(search.solves):
             trial = replace(problem, mu=float(np.exp(root.place)))
-            left = None if max_time == np.inf else max(max_time - seconds, 1e-9)
+            left = None if max_time == np.inf else max(max_time - seconds, search.least_time)
             stop = Stop(max_iter, xtol=None, rtol=None, gap=gap, max_time=left)
             result = iterate(solve_states(trial, gap, start=X), trial, stop=stop)
             X, seconds = result.X, seconds + result.history.time[-1]
@@ -120,7 +112,7 @@ def solve_within(
                 return result
             _check_reachable(delta, distance, trial.mu / scale, search.least)
             if root.saw(np.log(max(distance, np.finfo(float).tiny) / delta)):
-                gap /= 10  # the distances are not accurate enough
+                gap /= search.finer
     except KeyboardInterrupt:
         if result is None:
             raise
@@ -129,15 +121,28 @@ def solve_within(
     result = replace(result, status=Status.MAX_ITERATIONS)
     warnings.warn(
         f"solve_within did not converge: after {search.solves} values of mu the distance is "
-        f"{distance:g}, but {delta:g} is wanted. Raise rtol or lower gap.",
+        f"{distance:g}, but delta is {delta:g}. Raise rtol or lower gap.",
         ConvergenceWarning,
         stacklevel=2,
     )
     return result
 
 
+def _first_root_search(problem: Problem, delta: float, rtol: float) -> tuple[_RootSearch, float]:
+    """Start the search for log(mu), and return mu_max too; raise an error if delta is too large."""
+    size = float(np.sqrt(inner(problem.data, problem.data)))
+    affine = problem.structure.offset is not None
+    if delta >= size and not affine:
+        raise ValueError(
+            f"delta is {delta:g}, but the norm of the data, with weights, is {size:g}: the zero "
+            "signal is within delta; a smaller delta is expected"
+        )
+    scale = mu_max(problem, lam=1.0 if affine else None)
+    return _RootSearch(np.log(scale), 0.0 if affine else np.log(size / delta), rtol), scale
+
+
 def _check_reachable(delta: float, distance: float, share: float, least: float) -> None:
-    """Raise an error if no mu leads to a distance; `share` is mu over mu_max."""
+    """Raise an error if no mu leads to this distance; `share` is mu over mu_max."""
     if distance > delta and share <= least:
         raise ValueError(
             f"delta is {delta:g}, but at mu = {share:.2g} mu_max the distance is still "
@@ -146,35 +151,37 @@ def _check_reachable(delta: float, distance: float, share: float, least: float) 
     if distance < delta and share >= 1 / least:
         raise ValueError(
             f"delta is {delta:g}, but at mu = {share:.2g} mu_max the distance is only "
-            f"{distance:g}: no larger one lowers the nuclear norm; a smaller delta is expected"
+            f"{distance:g}: a larger one does not lower the nuclear norm; a smaller delta is "
+            "expected"
         )
 
 
 class _RootSearch:
-    """The root of a function of slope zero to one: of log(distance / delta) over log(mu).
+    """A search for the root of log(distance / delta) as a function of log(mu).
 
-    Gamma, whose norm is the distance, is the point next to b of a convex set that grows like mu and
-    holds zero. So the distance grows with mu, but not faster.
+    The slope of this function is between zero and one: gamma, whose norm is the distance, is the
+    point nearest to b of a convex set that contains zero and grows in proportion to mu. So the
+    distance grows with mu, but not faster than mu.
 
     Parameters
     ----------
     place, value : float
-        A place with a value above zero. Zero stands for an unknown one.
+        A place with a value above zero. A value of zero means that it is not known.
     accuracy : float
-        Values this close to zero are as good as zero.
+        Values this close to zero count as zero.
     """
 
     def __init__(self, place: float, value: float, accuracy: float) -> None:
         self.low: tuple[float, float] | None = None
         self.high = (place, value) if value > 0 else None
         self.accuracy, self.place = accuracy, place - value
-        self.last, self.reach = 0.0, 1.0  # the last value; how far to look for the other sign
+        self.last, self.reach = 0.0, 1.0  # last value; length of the steps to the other sign
 
     def saw(self, value: float) -> bool:
-        """Move on from the value at `place`; says whether values contradict each other."""
+        """Use the value at `place` to choose the next; return whether values contradict."""
         here, again = (self.place, value), value * self.last > 0
         self.last = value
-        if value > 0:  # the Illinois rule: an end that stays twice counts half
+        if value > 0:  # the Illinois rule: halve the value of an end that stays twice
             self.high, self.low = here, _halved(self.low) if again else self.low
         else:
             self.low, self.high = here, _halved(self.high) if again else self.high
@@ -205,30 +212,29 @@ def solve_trusted(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve (relax) where some samples are met exactly, to a certified gap.
+    """Solve (relax) with some samples met exactly, to a certified gap.
 
     `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*  subject to  y_t = b_t where trusted`
 
-    As if these samples had infinite weights: the method of multipliers, as in `solve`, with
-    these entries of y left out of the minimisation.
+    The trusted samples act like samples with infinite weights. The method is the method of
+    multipliers, as in `solve`, with these entries of y fixed.
 
     Parameters
     ----------
     problem : Problem
-        With samples of the signal itself: everything, a mask or weights.
+        With samples of the signal itself: all of it, a mask or weights.
     trusted : array of bool
-        Which samples are met exactly. All of them have to be seen; how much they weigh
-        does not matter.
+        Which samples are met exactly. All of them must be seen. Their weights do not matter.
     gap : float
         Certified gap to reach, relative to the objective.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     max_iter : int
         Largest number of iterations.
     max_time : float, optional
-        Seconds, without the time spent in callbacks.
+        Time limit in seconds, without the time spent in callbacks.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -257,10 +263,11 @@ def solve_trusted(
 
 
 class TrustedAugmented(Lagrangian):
-    """The augmented Lagrangian of (relax), least over y that meets the trusted samples.
+    """The augmented Lagrangian of (relax), minimised over the y that meet the trusted samples.
 
-    `Augmented` in the limit of infinite weights, written for finite ones: a trusted sample has
-    `gamma_t` times its weight for the multiplier of `y_t = b_t`. In the dual it has no square.
+    It is the limit of `Augmented` for infinite weights, written with finite ones: for a trusted
+    sample, `gamma_t` times its weight is the multiplier of `y_t = b_t`, and its square does not
+    occur in the dual.
     """
 
     def __init__(
@@ -285,16 +292,16 @@ class TrustedAugmented(Lagrangian):
         self.target = self.damping * (target + ratio * gamma)
 
     def signal(self, point: Point) -> Array:
-        """The signal that belongs to `X`, and meets the trusted samples."""
+        """Return the signal of `X`, with the trusted samples in place."""
         return array_namespace(point.y).where(self.trusted, self.problem.b, super().signal(point))
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> TrustedAugmented:
-        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        """Return a copy with another lam and the multiplier `-grad f(X)`, up to a tolerance."""
         T, gamma, weight = self.grown(point, tolerance)
         return TrustedAugmented(self.problem, self.trusted, lam, T, gamma, weight)
 
     def priced(self, gamma: Array) -> Array:
-        """The part of gamma whose square the dual has."""
+        """Return the part of gamma whose square occurs in the dual."""
         return array_namespace(gamma).where(self.trusted, 0.0 * gamma, gamma)
 
 
@@ -307,19 +314,23 @@ def _iterates(problem: Problem, mask: np.ndarray, X: LowRank, aim: float) -> Ite
 
 
 def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
-    """`trusted` on the host, or an error unless it is a part of what is seen."""
+    """Copy `trusted` to the host; raise an error unless all trusted samples are seen."""
     weights = problem.sample_weights
     if weights is None:
         raise TypeError(
-            "the measure is an operator, but samples of the signal itself (everything, Mask or "
-            "Weighted) are expected where some of them are trusted"
+            "the measure is an operator, but samples of the signal itself (measure=None, Mask or "
+            "Weighted) are expected"
         )
     mask = boolean_array(trusted, "trusted")
     if mask.shape != tuple(problem.b.shape):
-        raise ValueError(f"trusted has shape {mask.shape}, but b has {tuple(problem.b.shape)}")
+        raise ValueError(
+            f"trusted has shape {mask.shape}, but b has shape {tuple(problem.b.shape)}"
+        )
     unseen = int(np.count_nonzero(mask & ~problem.seen))
     if unseen:
-        raise ValueError(f"{unseen} trusted samples are not seen, but only seen ones can be met")
+        raise ValueError(
+            f"{unseen} trusted samples are not seen, but only samples that are seen can be trusted"
+        )
     if not np.any(mask):
-        raise ValueError("no sample is trusted, but at least one is expected: else use solve")
+        raise ValueError("trusted contains no True, but at least one is expected: or use solve")
     return mask

@@ -1,4 +1,4 @@
-"""The one loop that drives every solver: timing, progress, callbacks, the result."""
+"""The loop that drives every solver: timing, progress, callbacks and the result."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ def run(
     progress: bool = False,
     label: str = "structrank",
 ) -> Result:
-    """Drive a solver, an iterator of states, for a user: Ctrl-C returns the best iterate so far.
+    """Run a solver, an iterator of states, for a user. Ctrl-C returns the best iterate so far.
 
     Parameters
     ----------
     states : iterator of State
-        The first state is the start, each further one an iteration later.
+        The first state is the start; every other state is one iteration later.
     problem : Problem
     stop : Stop, optional
     callback : callable, optional
-        Called with every state; a true return value stops the run.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
     label : str
-        Name beside the progress bar and in warnings.
+        Name of the solver, for the progress bar and warnings.
 
     Returns
     -------
     Result
-        With the best iterate. A `ConvergenceWarning` is issued if a limit ended the run.
+        The best iterate. A `ConvergenceWarning` is issued if a limit ended the run.
     """
     loop = _Loop(stop, callback, label)
     try:
@@ -69,7 +69,7 @@ def iterate(
     stop: Stop | None = None,
     callback: Callback | None = None,
 ) -> Result:
-    """Drive a solver inside another method: no warning, and Ctrl-C passes through.
+    """Run a solver inside another method: no warnings, and Ctrl-C is not caught.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def iterate(
     Returns
     -------
     Result
-        With the best iterate; its status says whether it converged.
+        The best iterate; its status says whether the run converged.
     """
     loop = _Loop(stop, callback, "structrank")
     return loop.result(loop.drive(states, progress=False), problem)
@@ -96,7 +96,7 @@ def warn_if_limited(result: Result, label: str, *, stacklevel: int = 3) -> None:
 
 
 class _Loop:
-    """One run: the iterates so far, and the best of them."""
+    """The state of one run: its iterates so far, and the best of them."""
 
     def __init__(self, stop: Stop | None, callback: Callback | None, label: str) -> None:
         self.stop = Stop() if stop is None else stop
@@ -109,7 +109,7 @@ class _Loop:
         self.bound = 0.0  # the best lower bound on the optimum
 
     def drive(self, states: Iterator[State], progress: bool) -> Status:
-        """Run through the states until a criterion holds or they end."""
+        """Go through the states until a stopping criterion holds or there are no more."""
         last: State | None = None
         elapsed = 0.0  # seconds
         with tqdm(total=self.stop.max_iter, desc=self.label, disable=not progress) as bar:
@@ -133,8 +133,8 @@ class _Loop:
     def _record(self, elapsed: float, state: State) -> None:
         if not np.isfinite(state.objective):
             raise FloatingPointError(
-                f"the objective is {state.objective}: the numbers leave the range of their data "
-                "type; scale b, for example to a largest value of 1"
+                f"the objective is {state.objective}, but a finite number is expected: values "
+                "exceed the range of their data type; scale b, for example to a largest value of 1"
             )
         self.bound = max(self.bound, state.objective * (1 - state.gap))
         self.history.append(elapsed, state, self._gap(state))
@@ -142,14 +142,14 @@ class _Loop:
             self.best = state
 
     def _gap(self, state: State) -> float:
-        """Gap between an objective and the lower bound on the optimum, relative to the former."""
+        """Compute the gap between the objective and the lower bound, over the objective."""
         return max(1 - self.bound / state.objective, 0.0) if state.objective > 0 else 0.0
 
     def result(self, status: Status, problem: Problem) -> Result:
-        """What was found."""
+        """Build the result from the best iterate."""
         best = self.best
         if best is None:
-            raise ValueError(f"{self.label} made no iterate, but at least one is expected")
+            raise ValueError(f"{self.label} made no iterates, but at least one is expected")
         return Result(
             y=best.y,
             X=best.X,
@@ -163,7 +163,7 @@ class _Loop:
 
 
 def uninterrupted(result: Result) -> Result:
-    """A result, or the interruption it was cut short by."""
+    """Return a result, or raise KeyboardInterrupt if the run was interrupted."""
     if result.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return result

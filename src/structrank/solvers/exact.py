@@ -1,4 +1,4 @@
-"""The original problem (relax) on thin factors: by multipliers, and by a growing penalty."""
+"""Solvers of the original problem (relax) on thin factors: multipliers, and growing penalties."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from .conditional_gradient import gcgls_states
-from .driver import Callback, Result, Stop, iterate, run
+from .driver import Callback, iterate, run
 from .multipliers import (
     Lagrangian,
     MultiplierMethod,
@@ -25,8 +25,10 @@ from .multipliers import (
     method_of_multipliers,
     proven_top,
 )
-from .polish import polished
+from .polish import Polishing, polished
+from .result import Result
 from .state import State
+from .stopping import Stop
 
 
 def solve(
@@ -39,19 +41,19 @@ def solve(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve the original problem (relax), to a certified gap.
+    """Solve the original problem (relax) to a certified gap.
 
     `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*`
 
-    The method of multipliers for the constraint `X = Q(y)`, over-relaxed, whose subproblems are
-    solved by the steps of `gcgls`. Each multiplier gives a bound from below. The bound from above
-    comes from a signal near X whose matrix is itself of low rank, found by two steps of Newton's
-    method: it is close to the optimum long before X is close to a structured matrix.
-    Nothing of the size of the matrix is formed, unless the matrix is small.
+    The method is the over-relaxed method of multipliers for the constraint `X = Q(y)`. Steps of
+    `gcgls` solve its subproblems. Each multiplier gives a lower bound on the optimum. The upper
+    bound comes from a signal near X whose matrix has low rank itself, found by two steps of
+    Newton's method. This signal is close to the optimum long before X is close to a structured
+    matrix. Only small matrices are formed.
 
-    The objective reported is a bound from above on that of `result.y`, the value itself for
-    small matrices. The gap rests on bounds of singular values from random starts, each of which
-    fails with a probability of at most 1e-10. Single precision is good for gaps of about 5e-3.
+    The objective reported is an upper bound on that of `result.y`, and the value itself for small
+    matrices. The gap depends on bounds of singular values from random starts. Each of them fails
+    with a probability of at most 1e-10. Single precision can reach gaps of about 5e-3.
 
     Parameters
     ----------
@@ -59,13 +61,13 @@ def solve(
     gap : float
         Certified gap to reach, relative to the objective.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     max_iter : int
         Largest number of iterations.
     max_time : float, optional
-        Seconds, without the time spent in callbacks.
+        Time limit in seconds, without the time spent in callbacks.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -97,24 +99,25 @@ def homotopy(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Approach (relax) by `gcgls` for growing lam, each started from the solution before.
+    """Approximate (relax) by `gcgls` for increasing lam, each started from the last solution.
 
-    The paper's homotopy. The iterates are the solutions for each lam, and the objective and
-    the gap are those of (relax), as in `solve`, which is faster.
+    This is the homotopy of the paper; `solve` is faster. The iterates are the solutions for each
+    lam. The objective and the gap are those of (relax), as in `solve`.
 
     Parameters
     ----------
     problem : Problem
     lams : sequence of float
-        Prices of a departure from the structure, in growing order.
+        Weights of the penalty on departures from the structure, in increasing order.
     penalty : {"projection", "difference"}
-        Which departure, as in `gcgls`.
+        Which penalty, as in `gcgls`.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     stop : Stop, optional
-        When `gcgls` is to go on to the next lam. Default the paper's rule.
+        When `gcgls` continues with the next lam. Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of the start and for each lam; a true return value stops.
+        Called with the `State` of the start and of each solution; a true return value stops the
+        run.
     progress : bool
         Show a progress bar.
 
@@ -135,7 +138,7 @@ def homotopy(
     lams = [positive(lam, "lam") for lam in lams]
     if not lams or any(b <= a for a, b in pairwise(lams)):
         raise ValueError(
-            f"lams is {lams}, but one or more numbers, each above the last, are expected"
+            f"lams is {lams}, but one or more numbers in increasing order are expected"
         )
     states = _homotopy(problem, lams, penalty, checked_start(start, problem), stop)
     every = Stop(len(lams) + 1, xtol=None, rtol=None)
@@ -145,21 +148,21 @@ def homotopy(
 class RelaxedLagrangian(Lagrangian):
     """The augmented Lagrangian of (relax) itself, with over-relaxed multipliers."""
 
-    method = MultiplierMethod(growth=2.0, relaxation=1.8)  # by `benchmarks.certified`
-    clear = 0.5  # singular values of X count above this share of its distance to the structure
+    method = MultiplierMethod(growth=2.0, relaxation=1.8)  # chosen on `benchmarks.certified`
+    polishing = Polishing()
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> RelaxedLagrangian:
-        """With another lam and the multiplier `-grad f(X)`, or beyond it once there is one."""
+        """Return a copy with another lam and the next multiplier, over-relaxed after the first."""
         relaxation = self.method.relaxation if self.T.rank else 1.0
         return self.updated(point, lam, tolerance, relaxation)
 
     def polished(self, state: State) -> State:
-        """The state with a signal nearby whose matrix is of low rank, if that one is better."""
+        """Replace the signal by a close one whose matrix has low rank, if that is better."""
         sizes = np.diag(gram(state.X.U, state.X.U)).real  # singular values, as X is balanced
-        rank = int(np.count_nonzero(sizes > self.clear * state.violation))
+        rank = int(np.count_nonzero(sizes > self.polishing.clear * state.violation))
         if rank == 0:
             return state
-        y, X = polished(self.structure, state.y, state.X.V[:, :rank])
+        y, X = polished(self.structure, state.y, state.X.V[:, :rank], self.polishing)
         loss = self.misfit(y)
         value = loss + self.mu * nuclear_norm_bound(self.structure, y, X.V)
         if not value < state.objective:
@@ -176,7 +179,7 @@ class RelaxedLagrangian(Lagrangian):
 
 
 def solve_states(problem: Problem, gap: float, *, start: LowRank | None = None) -> Iterator[State]:
-    """The iterates of `solve`, the start first."""
+    """Generate the iterates of `solve`, the start first."""
     instance_of(problem, Problem, "problem")
     X = checked_start(start, problem)
     plain = Penalized(problem, first_lam(problem))
@@ -188,6 +191,7 @@ def solve_states(problem: Problem, gap: float, *, start: LowRank | None = None) 
 def _homotopy(
     problem: Problem, lams: list[float], penalty: str, X: LowRank, stop: Stop | None
 ) -> Iterator[State]:
+    bound_tolerance = 1e-4  # relative; the error of a penalised solution is larger
     for k, lam in enumerate([lams[0], *lams]):
         objective = Penalized(problem, lam, penalty)
         if k > 0:
@@ -195,7 +199,7 @@ def _homotopy(
             X = iterate(states, problem, stop=stop).X
         point = objective.at(X)
         gradient = objective.gradient(point)
-        top = proven_top(gradient, problem.backprojection, k, 1e-4)
+        top = proven_top(gradient, problem.backprojection, k, bound_tolerance)
         bound = lower_bound(objective, point, gradient, top, problem.data, objective.gamma(point))
         loss = problem.misfit(objective.signal(point))
         yield certified_state(objective, X, point, top, bound, loss)

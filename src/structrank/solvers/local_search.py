@@ -1,4 +1,4 @@
-"""Descent on psi(U, V): L-BFGS with the exact minimiser along every line."""
+"""Local search on psi(U, V): L-BFGS with the exact minimiser along every line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..model.penalties import Factors
 
 
 class Update(NamedTuple):
-    """One step `s = length * direction` and the change of the gradient it made."""
+    """One step `s = length * direction`, and how the gradient changed."""
 
     direction: Factors
     length: float
@@ -23,12 +23,12 @@ class Update(NamedTuple):
 
 
 def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance: float) -> Point:
-    """Line 6 of Algorithm 1: lower `psi(U, V)` from given factors; it never rises.
+    """Lower `psi(U, V)` from given factors, line 6 of Algorithm 1; psi never rises.
 
-    The search direction is that of L-BFGS with one update, started from the inverse of the
-    curvature `lam V^H V + mu` in the directions of U and `lam U^H U + mu` in those of V, which
-    makes it independent of the spread of the singular values. The step is the exact minimiser of
-    a quartic polynomial, so there are no trial steps. Longer memories did not save time.
+    The search direction is that of L-BFGS with one update. It starts from the inverse of the
+    curvature, `lam V^H V + mu` in the directions of U and `lam U^H U + mu` in those of V, so that
+    the spread of the singular values does not matter. The step is the exact minimiser of a quartic
+    polynomial, so there are no trial steps. Longer memories did not save time.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance:
     max_steps : int
         Largest number of steps.
     tolerance : float
-        Stop once a step lowers psi by at most this share of it.
+        Stop when a step lowers psi by at most this fraction of psi.
 
     Returns
     -------
@@ -54,15 +54,15 @@ def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance:
         if length == 0.0:
             break
         point = line.move(length)
-        # In single precision rounding can make psi negative.
+        # In single precision, rounding can make psi negative.
         if line.decrease(length) <= tolerance * abs(objective.psi(point)):
             break
-        # The new gradient is orthogonal to the direction, as the step was exact.
+        # The new gradient is orthogonal to the direction, because the step was exact.
         product = -length * _inner(gradient, direction)
         previous, gradient = gradient, objective.factor_gradient(point)
-        # Both halves of the update with their signs turned, which saves a copy.
+        # Both parts of the update have their signs flipped, which saves a copy.
         change = _added(previous, -1.0, gradient)
-        # Without curvature along the step (the least value lies uphill at first) start afresh.
+        # Forget the update if the curvature along the step is not positive.
         update = Update(direction, -length, change, product) if product > 0 else None
     return point
 
@@ -70,10 +70,10 @@ def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance:
 def _ascent(
     gradient: Factors, update: Update | None, objective: Penalized, point: Point
 ) -> Factors:
-    """The inverse Hessian of L-BFGS times the gradient.
+    """Multiply the gradient by the inverse Hessian of L-BFGS.
 
-    With one update the first loop of the recursion does nothing: an exact step leaves the
-    gradient without a part along it.
+    With one update, the first loop of the recursion does nothing: after an exact step the gradient
+    has no component along the step.
     """
     curvatures = objective.factor_curvature(point)
     z: Factors = tuple(

@@ -1,4 +1,4 @@
-"""From a matrix that is nearly structured to a signal whose matrix is of low rank."""
+"""Polishing: from a nearly structured matrix to a signal whose matrix has low rank."""
 
 from __future__ import annotations
 
@@ -13,31 +13,33 @@ from ..structures import Structure
 
 @dataclass(frozen=True)
 class Polishing:
-    """How far a signal is polished; the values were chosen on `benchmarks.certified`."""
+    """Accuracy of the polishing; the values were chosen on `benchmarks.certified`."""
 
-    newton_steps: int = 2
-    cg_steps: int = 4  # conjugate gradient steps per Newton step, at most
-    cg_tolerance: float = 1e-2  # share of the residual at which conjugate gradients stop
+    newton_steps: int = 2  # number of Newton steps
+    cg_steps: int = 4  # largest number of conjugate gradient steps per Newton step
+    cg_tolerance: float = 1e-2  # fraction of the residual at which conjugate gradients stop
+    clear: float = 0.5  # smallest singular value of X to keep, over X's distance to the structure
 
 
 def polished(
     structure: Structure, y: Array, V: Array, polishing: Polishing = Polishing()
 ) -> tuple[Array, LowRank]:
-    """A signal near `y` whose matrix has about the rank r of a guess, and that matrix.
+    """Find a signal near `y` whose matrix has approximately rank r, and return that matrix too.
 
-    Newton's method for `(I - P_U) Q(y) (I - P_V) = 0`, where P_U and P_V project onto the leading
-    r singular vectors of the current Q(y). Each step is a least squares problem for the
-    change of y. Its normal equations, `Q^* P Q z = Q^* P Q(y)` with P the projection onto what
-    lies neither in the columns U nor in the rows V, are well conditioned on their range once
-    scaled by the multiplicities.
+    This is Newton's method for `(I - P_U) Q(y) (I - P_V) = 0`, where P_U and P_V project onto the
+    leading r singular vectors of the current Q(y). Each step solves a least squares problem for the
+    change of y. Its normal equations are `Q^* P Q z = Q^* P Q(y)`, where P projects onto the
+    matrices orthogonal to both the columns U and the rows V. Scaled by the multiplicities, they
+    are well conditioned on their range.
 
     Parameters
     ----------
     structure : Structure
     y : array, shape `structure.signal_shape`
     V : array, shape (N, r)
-        Columns that about span the leading rows of `Q(y)`.
+        Columns whose span approximates that of the leading rows of `Q(y)`.
     polishing : Polishing
+        Accuracy.
 
     Returns
     -------
@@ -68,7 +70,7 @@ def polished(
 
 
 def _leading(structure: Structure, y: Array, V: Array) -> tuple[Array, np.ndarray, Array]:
-    """Leading singular vectors and values of `Q(y)`, by one step of subspace iteration."""
+    """Compute leading singular vectors and values of `Q(y)` by one step of subspace iteration."""
     linalg = array_namespace(y).linalg
     U, _ = linalg.qr(structure.matmul(y, V))
     V, R = linalg.qr(structure.rmatmul(y, U))
@@ -77,12 +79,12 @@ def _leading(structure: Structure, y: Array, V: Array) -> tuple[Array, np.ndarra
 
 
 def _outside(structure: Structure, y: Array, U: Array, V: Array, polishing: Polishing) -> Array:
-    """The z with `Q^* P Q z = Q^* P Q(y)` by conjugate gradients."""
+    """Solve `Q^* P Q z = Q^* P Q(y)` by conjugate gradients."""
     S, weights = structure, like(structure.multiplicity.astype(float), y, real=True)
     left, right = S.transform_left(U), S.transform_right(V)
 
     def without_tangent(total: Array, image_V: Array, image_U: Array) -> Array:
-        """`Q^* P Z` from `Q^* Z`, `Z V` and `Z^H U`."""
+        """Compute `Q^* P Z` from `Q^* Z`, `Z V` and `Z^H U`."""
         rest = add_rotated(image_V, U, -gram(U, image_V))
         return total - S.adjoint_transformed(
             (S.transform_left(rest), right), (left, S.transform_right(image_U))

@@ -1,4 +1,4 @@
-"""What every solver returns."""
+"""The result that every solver returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .stopping import Status
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Summary):
-    """What a solver found.
+    """The solution that a solver found, with its certified gap and how the run ended.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""(relax) with gross errors in some of the samples: a sparse term, or a Huber loss."""
+"""Robust recovery: (relax) with gross errors in some samples, that is with a Huber loss."""
 
 from __future__ import annotations
 
@@ -15,32 +15,40 @@ from ..model.measure import Operator, Weighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.scale import deviation_by_median
-from .driver import Callback, Result, Stop, run
+from .driver import Callback, run
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
+from .result import Result
 from .state import State
+from .stopping import Stop
 
 
 @dataclass(frozen=True)
 class ThresholdSearch:
-    """Settings of the estimate of the threshold, if the user gives none."""
+    """Settings of the estimate of the threshold, if the user gives none.
 
-    deviations: float = 2.0  # threshold over the noise: good samples beyond it are one in twenty
-    rough: float = 0.1  # accuracy of a solve: the noise level is not known better
-    rounds: int = 30  # solves, at most
-    steps: int = 20  # iterations of one solve, at most
+    Apart from `deviations` the values are taste.
+    """
+
+    deviations: float = 2.0  # threshold over the noise: one in twenty good samples exceeds it
+    rough: float = 0.1  # gap of a solve: the noise level is not known more accurately
+    rounds: int = 30  # largest number of solves
+    steps: int = 20  # largest number of iterations per solve
     still: float = 0.05  # relative change of the threshold at which the search ends
+    mu_factor: float = (
+        2.0  # mu starts below the top singular value by this factor, then falls by it
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobustResult(Result):
-    """What `solve_robust` found: a `Result`, and the outliers.
+    """The result of `solve_robust`: a `Result` with the outliers.
 
     Attributes
     ----------
     outliers : array
-        What is taken off the samples, in the shape and units of `b`; zero where nothing is.
+        The gross errors, in the shape and units of `b`; zero for good samples.
     threshold : float
-        The one that was used, given or estimated.
+        The threshold that was used, given or estimated.
 
     Examples
     --------
@@ -72,40 +80,41 @@ def solve_robust(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> RobustResult:
-    """Solve (relax) where some samples are grossly wrong, to a certified gap.
+    """Solve (relax) with gross errors in some samples, to a certified gap.
 
     `min_{y,s}  1/2 ||A(y) + s - b||^2 + mu ||Q(y)||_* + sum_t threshold_t |s_t|`
 
-    which is (relax) with a Huber loss: quadratic for residuals of up to the threshold, linear
-    beyond. `s` holds the outliers. Under a mask or weights w the threshold is in the units of
-    the samples: with `threshold_t = w_t threshold` a sample is an outlier if and only if
-    `|b_t - y_t| > threshold`, whatever its weight is.
+    This is (relax) with a Huber loss: quadratic for residuals up to the threshold, linear
+    beyond. `s` contains the outliers. With a mask or weights w the threshold is in the units of
+    the samples: `threshold_t = w_t threshold`, so that a sample is an outlier if and only if
+    `|b_t - y_t| > threshold`, for any weight.
 
-    The method of multipliers, as in `solve`. Both y and s are eliminated in closed form. What is
-    left is bounded from above by (reform2) with weights `sqrt(threshold_t / |residual_t|)` on the
-    outliers, anew every few steps.
+    The method is the method of multipliers, as in `solve`. Both y and s are eliminated in closed
+    form. The remaining function of X is bounded from above by (reform2) with weights
+    `sqrt(threshold_t / |residual_t|)` on the outliers, which are updated every few steps.
 
     Parameters
     ----------
     problem : Problem
     threshold : float, optional
-        Residuals above it are outliers; in the units of `b`. By default two standard
-        deviations of the noise, so that what is left of the outliers is not much above the
-        noise. They are estimated by the median modulus of the residuals (1.4826 times it if
-        they are real, 1.2011 if complex), in rough solves until they stand still. This needs a
-        mu that suits the noise, and fewer outliers than half of the samples; one in twenty good
-        samples lies beyond such a threshold too, by little.
+        Residuals above the threshold are outliers. In the units of `b`. Default: two standard
+        deviations of the noise, so that the remaining error of an outlier is not much above the
+        noise. The standard deviation is estimated from the median modulus of the residuals
+        (1.4826 times the median for real, 1.2011 times for complex residuals), in rough solves
+        until the estimate converges. This needs a mu that suits the noise, and outliers in less
+        than half of the samples. About one in twenty good samples also exceeds this threshold,
+        by little.
     gap : float
         Certified gap to reach, relative to the objective.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     max_iter : int
         Largest number of iterations.
     max_time : float, optional
-        Seconds, without the time spent in callbacks and on estimating the threshold.
+        Time limit in seconds, without the time spent in callbacks and on the threshold.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops. Its loss is the
-        Huber loss.
+        Called with the `State` of every iterate; a true return value stops the run. The loss in
+        the state is the Huber loss.
     progress : bool
         Show a progress bar.
 
@@ -148,7 +157,9 @@ def robust_states(
 
 
 class HuberLoss:
-    """`sum_t h_t(r_t)` of the residual `r = b - A(y)`: squares, but lines beyond the threshold.
+    """The Huber loss `sum_t h_t(r_t)` of the residual `r = b - A(y)`.
+
+    h is half the square up to the threshold, and linear beyond.
 
     Parameters
     ----------
@@ -166,26 +177,26 @@ class HuberLoss:
         self.bounds = threshold * weights  # in the space of A(y)
 
     def value(self, y: Array) -> float:
-        """The loss: that of the best outliers."""
+        """Compute the loss, that is the least over the outliers."""
         sizes = abs(self.problem.residual(y))
         inside = array_namespace(sizes).minimum(sizes, self.bounds)
         return inner(inside, sizes - inside / 2)
 
     def outliers(self, y: Array) -> Array:
-        """What lies beyond the threshold, in the units of the samples."""
+        """Compute the part of the residual beyond the threshold, in the units of the samples."""
         xp, residual = array_namespace(y), self.problem.residual(y)
         shares = xp.clip(1 - self.bounds / _never_zero(abs(residual)), 0.0, None)
         return shares * residual / _never_zero(self.weights)
 
     def factors(self, shifted: Array, ratio: Array | float) -> Array:
-        """Square roots of `|h'(r)| / |r|`, at the r with `r + ratio h'(r) = shifted`."""
+        """Compute the roots of `|h'(r)| / |r|` at the r with `r + ratio h'(r) = shifted`."""
         xp = array_namespace(shifted)
         sizes = abs(shifted)
         r = xp.maximum(sizes / (1 + ratio), sizes - ratio * self.bounds)
         return xp.where(r > self.bounds, xp.sqrt(self.bounds / _never_zero(r)), xp.ones_like(r))
 
     def weighted(self, factors: Array) -> Problem:
-        """Least squares with these weights, beside those that the samples have."""
+        """Return the least squares problem with these weights times those of the samples."""
         p = self.problem
         if p.sample_weights is not None:
             return Problem(p.structure, p.b, p.mu, Weighted(factors * self.weights))
@@ -195,13 +206,14 @@ class HuberLoss:
 
 
 class RobustAugmented(Lagrangian):
-    """A quadratic above the augmented Lagrangian of the robust problem, least over y and s.
+    """A quadratic upper bound of the augmented Lagrangian of the robust problem.
 
-    They touch, with their gradients, at a given signal. The dual of the robust problem is that of
-    (relax) with one more constraint, `|gamma_t| <= threshold_t`.
+    The augmented Lagrangian is minimised over y and s. At a given signal the bound has the same
+    value and gradient. The dual of the robust problem is that of (relax) with one more constraint,
+    `|gamma_t| <= threshold_t`.
     """
 
-    method = MultiplierMethod(piece=10)  # the quadratic is renewed after so many search steps
+    method = MultiplierMethod(piece=10)  # search steps with the same quadratic; taste
 
     def __init__(
         self, huber: HuberLoss, lam: float, T: LowRank, dual: Array, weight: float, y: Array
@@ -216,27 +228,27 @@ class RobustAugmented(Lagrangian):
         super().__init__(huber.weighted(self.factors), lam, T, dual / self.factors, weight)
 
     def gamma(self, point: Point) -> Array:
-        """`b - A(y) - s` for the best y and s, of at most the thresholds where both touch."""
+        """Return `b - A(y) - s` for the best y and s; at the given signal within thresholds."""
         return self.factors * super().gamma(point)
 
     def tight(self, X: LowRank) -> tuple[RobustAugmented, Point]:
-        """The one that touches at X, and its point there."""
+        """Return the bound with the same value and gradient at X, and its point there."""
         y = self.signal(self.at(X))
         objective = RobustAugmented(self.huber, self.lam, self.T, self.dual, self.weight, y)
         return objective, objective.at(X)
 
     def advanced(self, point: Point, lam: float, tolerance: float) -> RobustAugmented:
-        """With another lam and the multiplier `-grad f(X)`, rounded to a tolerance."""
+        """Return a copy with another lam and the multiplier `-grad f(X)`, up to a tolerance."""
         T, _, weight = self.grown(point, tolerance)
         gamma, y = self.gamma(point), self.signal(point)
         return RobustAugmented(self.huber, lam, T, gamma, weight, y)
 
     def misfit(self, y: Array) -> float:
-        """The Huber loss."""
+        """Compute the Huber loss."""
         return self.huber.value(y)
 
     def excess(self, gamma: Array) -> float:
-        """What gamma has to be divided by to be feasible."""
+        """Return the factor that gamma has to be divided by to be feasible, if above one."""
         return float(array_namespace(gamma).max(abs(gamma) / _never_zero(self.huber.bounds)))
 
     @property
@@ -259,15 +271,15 @@ def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
 def _estimated_threshold(
     problem: Problem, X: LowRank, search: ThresholdSearch = ThresholdSearch()
 ) -> tuple[float, LowRank]:
-    """Some deviations of the noise, and a start that belongs to them.
+    """Estimate the threshold from the noise, and return it with a start for the solve.
 
-    On the way mu falls to its value: at first the threshold is far too high, and a low mu would
-    fit the remaining outliers by many modes.
+    During the search mu decreases to its value: at first the threshold is far too high, and a low
+    mu would fit the remaining outliers by many modes.
     """
     plain = Penalized(problem, 1.0)
     threshold = _deviations(problem, plain.signal(plain.at(X)), search)
     first = next(_iterates(HuberLoss(problem, threshold), X, search.rough))
-    mu = max(problem.mu, first.top_value / 2)
+    mu = max(problem.mu, first.top_value / search.mu_factor)
     for _ in range(search.rounds):
         huber = HuberLoss(replace(problem, mu=mu), threshold)
         for state in islice(_iterates(huber, X, search.rough), search.steps):
@@ -276,23 +288,23 @@ def _estimated_threshold(
         last, threshold, X = threshold, _deviations(problem, state.y, search), state.X
         if mu == problem.mu and abs(threshold - last) <= search.still * last:
             break
-        mu = max(problem.mu, mu / 2)
+        mu = max(problem.mu, mu / search.mu_factor)
     return threshold, X
 
 
 def _deviations(problem: Problem, y: Array, search: ThresholdSearch) -> float:
-    """The threshold that the residuals of a signal call for."""
+    """Compute the threshold from the residuals of a signal."""
     unit = HuberLoss(problem, 1.0)
     residual = to_numpy(problem.residual(y) / _never_zero(unit.weights))
     deviation = deviation_by_median(residual[problem.seen])
     if not deviation > 0:
         raise ValueError(
-            "half of the samples are met exactly, so no threshold can be estimated: pass one"
+            "half of the residuals are zero, so the threshold cannot be estimated: pass threshold"
         )
     return search.deviations * deviation
 
 
 def _never_zero(x: Array) -> Array:
-    """`x` of at least zero, with ones for zeros: a divisor of what is zero there as well."""
+    """Replace zeros by ones, for a divisor of numbers that are zero at the same places."""
     xp = array_namespace(x)
     return xp.where(x > 0, x, xp.ones_like(x))

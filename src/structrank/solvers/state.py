@@ -1,4 +1,4 @@
-"""What is known about the iterates of a solver: one of them, and all that came before."""
+"""Records of a solver's iterates: one iterate, and the history of a run."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..model.lowrank import LowRank
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """One iterate of a solver, with what is known about it; callbacks see it.
+    """One iterate of a solver, with its objective and bounds. Callbacks receive it.
 
     Attributes
     ----------
     X : LowRank
     y : array
-        The signal that belongs to X.
+        The signal of X.
     objective : float
     loss : float
         `1/2 ||A(y) - b||^2`.
     violation : float
-        Structure violation `||B X||_F`; `||X - Q(y)||_F` for methods on (relax).
+        Structure violation `||B X||_F`; for methods on (relax) it is `||X - Q(y)||_F`.
     gap : float
         Certified gap, relative to the objective.
     top_value : float
-        Top singular value of the gradient; of the multiplier, for methods on (relax).
+        Top singular value of the gradient; for methods on (relax), of the multiplier.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class State:
         return self.X.rank
 
     def distance(self, other: State) -> float:
-        """How far the iterate has moved, `||X - X'||_F`."""
+        """Compute the distance to another iterate, `||X - X'||_F`."""
         return self.X.distance(other.X)
 
 
 class Figures(NamedTuple):
-    """What is known about an iterate."""
+    """The objective, the bounds and other numbers of an iterate."""
 
     objective: float
     loss: float
@@ -69,29 +69,29 @@ class Figures(NamedTuple):
 
 
 class LazyState(State):
-    """A state whose figures are worked out when first looked at, outside the solver's time.
+    """A state whose figures are computed on first use, outside the solver's time.
 
-    For methods that do not need their objective or a bound to go on.
+    It is for methods that do not need their objective or a bound to continue.
     """
 
     def __init__(self, X: LowRank, y: Array, figures: Callable[[], Figures]) -> None:
-        self.__dict__.update(X=X, y=y, work_out=figures)
+        self.__dict__.update(X=X, y=y, compute=figures)
 
     def distance(self, other: State) -> float:
-        """How far the iterate has moved, in its matrix or in its signal, which may differ."""
+        """Compute the larger of the distances of the matrices and of the signals."""
         return max(self.X.distance(other.X), float(np.linalg.norm(self.y - other.y)))
 
     def __getattr__(self, name: str) -> float:
         if name not in Figures._fields:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
-        work_out = self.__dict__.pop("work_out")  # and with it what only the figures need
-        self.__dict__.update(work_out()._asdict())
-        return self.__dict__[name]
+        compute = self.__dict__.pop("compute")  # frees the memory that only the figures need
+        self.__dict__.update(compute()._asdict())
+        return float(self.__dict__[name])
 
 
 @dataclass(eq=False)
 class History:
-    """What happened, one entry an iterate, the start first.
+    """The record of a run: one entry per iterate, the start first.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class History:
     gap : list of float
         Certified gap, relative to the objective.
     top_value : list of float
-        Top singular value of the gradient (mu at the optimum).
+        Top singular value of the gradient; at the optimum it is mu.
 
     Examples
     --------
@@ -129,7 +129,7 @@ class History:
         return len(self.time)
 
     def append(self, seconds: float, state: State, gap: float) -> None:
-        """Add one iterate, with the gap to the best bound known by then."""
+        """Add one iterate, with its gap to the best bound known at that time."""
         self.time.append(seconds)
         self.gap.append(gap)
         for name in ("objective", "loss", "violation", "rank", "top_value"):

@@ -1,4 +1,4 @@
-"""Lines 3 and 4 of Algorithm 1: what to add to X, and how much of both, in closed form."""
+"""Lines 3 and 4 of Algorithm 1: which atom to add to X, and the weights of both, in closed form."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ..model.objective import Penalized, Point
 
 
 class StepPlane:
-    """`f(a X + theta Z) + mu (a ||X||_* + theta)`, an upper bound of phi, quadratic in a, theta."""
+    """The upper bound `f(a X + theta Z) + mu (a ||X||_* + theta)` of phi, for a step to Z.
+
+    It is quadratic in the weights a and theta.
+    """
 
     def __init__(self, objective: Penalized, point: Point, Z: LowRank, top: SingularPairs) -> None:
         at_Z = objective.at(Z)
-        shares = np.diag(at_Z.gram_U).real  # of the singular pairs in Z
+        shares = np.diag(at_Z.gram_U).real  # weights of the singular pairs in Z
         slope_Z = -float(np.dot(shares, top.values[: Z.rank]))  # <grad f(X), Z>
         linear_X, linear_Z = objective.slope_at_zero(point), objective.slope_at_zero(at_Z)
         self.linear = np.array(
@@ -26,12 +29,12 @@ class StepPlane:
         self.quadratic = np.array([[curvature_X, mixed], [mixed, curvature_Z]])
 
     def paper(self, a: float) -> tuple[float, float]:
-        """`theta_k = argmin h_k`, eqs. (theta) and (h_theta), for a given share `a = 1 - eta_k`."""
+        """Return `theta_k = argmin h_k`, eqs. (theta) and (h_theta), for `a = 1 - eta_k`."""
         slope = self.linear[1] + a * self.quadratic[0, 1]
         return a, _ratio(-slope, self.quadratic[1, 1])
 
     def joint(self) -> tuple[float, float]:
-        """The best a and theta of at least zero."""
+        """Find the a and theta of at least zero that minimise the bound."""
         candidates = [
             (0.0, _ratio(-self.linear[1], self.quadratic[1, 1])),
             (_ratio(-self.linear[0], self.quadratic[0, 0]), 0.0),
@@ -43,13 +46,13 @@ class StepPlane:
         return min(candidates, key=self.value)
 
     def value(self, step: tuple[float, float]) -> float:
-        """The upper bound, up to a constant."""
+        """Evaluate the upper bound, up to a constant."""
         x = np.array(step)
         return float(x @ self.linear + x @ self.quadratic @ x / 2)
 
 
 def atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
-    """Z_k: the singular pairs that pay for their rank, mixed to nuclear norm one."""
+    """Build Z_k from the singular pairs with values above mu, with nuclear norm one."""
     excess = np.maximum(top.values[:pairs] - mu, 0.0)
     if excess[0] == 0.0:
         excess[0] = 1.0
@@ -59,5 +62,5 @@ def atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
 
 
 def _ratio(numerator: float, denominator: float) -> float:
-    """Their ratio where both are above zero, else zero."""
+    """Divide if both numbers are above zero, else return zero."""
     return numerator / denominator if numerator > 0 and denominator > 0 else 0.0

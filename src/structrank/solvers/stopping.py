@@ -12,7 +12,7 @@ from .state import History, State
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped before any of its convergence criteria held.
+    """Warning that a solver stopped before it converged.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ _ADVICE = {
 class Stop:
     """When to stop: as soon as one criterion holds. None switches a criterion off.
 
-    The defaults are the paper's rule.
+    The defaults are the stopping rule of the paper.
 
     Parameters
     ----------
@@ -103,8 +103,8 @@ class Stop:
     gap : float or None
         Certified distance from the optimum, relative to the objective.
     max_time : float or None
-        Seconds. Callbacks do not count, nor does the evaluation of the objective and its bound
-        for methods that do not need them.
+        Time limit in seconds. The time of callbacks does not count. For methods that do not need
+        their objective, the time to evaluate it and its bound does not count either.
 
     Examples
     --------
@@ -131,14 +131,14 @@ class Stop:
     def status(
         self, history: History, last: State | None, state: State, gap: float
     ) -> Status | None:
-        """The first criterion that holds, or None.
+        """Return the first criterion that holds, or None.
 
         Parameters
         ----------
         history : History
-            With `state` as its last entry.
+            The history, with `state` as its last entry.
         last, state : State
-            The iterate before, if there is one, and the iterate.
+            The previous iterate, if there is one, and the current iterate.
         gap : float
             Certified gap of the best iterate so far.
         """
