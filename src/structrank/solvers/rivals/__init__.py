@@ -1,8 +1,8 @@
-"""The methods the paper compares with, or names. They form dense matrices and need NumPy.
+"""The methods that the paper compares with or mentions. They form dense matrices and need NumPy.
 
-On (relax): `padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point`; on (reform2):
-`apg_svt`; at a fixed rank: `weighted_slra`. They share the driver, the `Result` and the certificate
-of `gcgls`.
+`padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point` solve (relax), `apg_svt`
+solves (reform2), and `weighted_slra` fits a fixed rank. They share the driver, the `Result` and the
+certificate of `gcgls`.
 """
 
 from .accelerated_gradient import apg_svt

@@ -12,15 +12,17 @@ from math import prod, sqrt
 
 import numpy as np
 
-from ..._array import inner
+from ..._array import NDArray, inner
 from ..._checks import one_of, positive
 from ...model.certificate import penalized_gap
 from ...model.lowrank import LowRank
 from ...model.problem import Problem, checked_start
 from ...structures import Structure, structure_matrix, unvec, vec
 from ...structures.base import Differences, Slices
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import Figures, LazyState, State
+from ..stopping import Stop
 from .dense import DenseProblem, singular_values, threshold_singular_values
 
 
@@ -42,16 +44,16 @@ def apg_svt(
     ----------
     problem : Problem
     lam : float
-        Price of a departure from the structure, above zero.
+        Weight of the penalty on departures from the structure, above zero.
     penalty : {"projection", "difference"}
-        Which B: the distance to the structured matrices, or the paper's differences of
-        neighbouring copies.
+        Which B: "projection" gives the distance to the structured matrices, "difference" the
+        paper's differences of neighbouring copies.
     start : LowRank, optional
-        Default zero.
+        Default: zero.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -90,7 +92,7 @@ def _iterates(smooth: _Smooth, X: LowRank) -> Iterator[State]:
         gradient = smooth.gradient(point)
         X = threshold_singular_values(point - length * gradient, length * smooth.mu)
         previous, current = current, X.to_dense()
-        if inner(point - current, current - previous) > 0:  # momentum leads uphill
+        if inner(point - current, current - previous) > 0:  # restart: the momentum points uphill
             momentum = 1.0
         following = (1 + sqrt(1 + 4 * momentum**2)) / 2
         point = current + (momentum - 1) / following * (current - previous)
@@ -116,16 +118,20 @@ class _Smooth:
 
     @property
     def lipschitz(self) -> float:
-        """Of the gradient: the data act on structured matrices, the penalty across them."""
+        """Lipschitz constant of the gradient.
+
+        The data act on the structured matrices, the penalty on their orthogonal complement.
+        """
         data = float(np.max(self.dense.curvature / self.dense.multiplicity))
         return max(data, self.lam * self.B.norm)
 
-    def signal(self, X: np.ndarray) -> np.ndarray:
-        """The signal of the nearest structured matrix."""
-        return self.dense.adjoint(X - self.offset) / self.dense.multiplicity
+    def signal(self, X: NDArray) -> NDArray:
+        """Return the signal of the nearest structured matrix."""
+        y: NDArray = self.dense.adjoint(X - self.offset) / self.dense.multiplicity
+        return y
 
     def gradient(self, X: np.ndarray) -> np.ndarray:
-        """`grad f(X)`."""
+        """Compute `grad f(X)`."""
         return self._gradient(self.signal(X), self.B.pull(X - self.offset))
 
     def _gradient(self, y: np.ndarray, pull: np.ndarray) -> np.ndarray:
@@ -134,7 +140,7 @@ class _Smooth:
         return self.dense.linear_lift(structured) + self.lam * pull
 
     def figures(self, X: LowRank) -> Figures:
-        """What is known about an iterate."""
+        """Compute the objective and the bound of an iterate."""
         matrix = X.to_dense()
         y, pull = self.signal(matrix), self.B.pull(matrix - self.offset)
         residual = self.dense.forward(y) - self.dense.problem.data
@@ -156,7 +162,7 @@ class _Smooth:
 
 
 class _Projection:
-    """`B = I - P`: what the structured matrices leave."""
+    """The map `B = I - P`, whose kernel is the structured matrices."""
 
     norm = 1.0  # ||B||^2
 
@@ -164,7 +170,7 @@ class _Projection:
         self.dense = dense
 
     def pull(self, X: np.ndarray) -> np.ndarray:
-        """`B^T B X`."""
+        """Compute `B^T B X`."""
         return X - self.dense.linear_lift(self.dense.adjoint(X) / self.dense.multiplicity)
 
 
@@ -185,7 +191,7 @@ class _Boxes:
 
     @property
     def norm(self) -> float:
-        """At least `||B||^2`: twice the most differences that an entry is part of."""
+        """Upper bound of `||B||^2`: twice the largest number of differences of an entry."""
         count = np.zeros(self.grid)
         for plus, minus in self.places:
             count[plus] += 2.0
@@ -193,7 +199,7 @@ class _Boxes:
         return float(np.max(count))
 
     def pull(self, X: np.ndarray) -> np.ndarray:
-        """`B^T B X`."""
+        """Compute `B^T B X`."""
         X = X.reshape(self.grid)
         out = np.zeros_like(X)
         for plus, minus in self.places:
@@ -215,10 +221,10 @@ class _Sparse:
 
     @property
     def norm(self) -> float:
-        """At least `||B||^2`: the largest row sum of `|B|^T |B|`."""
+        """Upper bound of `||B||^2`: the largest row sum of `|B|^T |B|`."""
         size = abs(self.matrix)
         return float(np.max(size.T @ (size @ np.ones(size.shape[1]))))
 
     def pull(self, X: np.ndarray) -> np.ndarray:
-        """`B^T B X`."""
+        """Compute `B^T B X`."""
         return unvec(self.structure, self.matrix.T @ (self.matrix @ vec(self.structure, X)))

@@ -1,4 +1,4 @@
-"""What the methods on dense matrices share: the lifted problem and singular value thresholding."""
+"""Shared parts of the dense methods: the lifted problem and singular value thresholding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
-from ..._array import inner, is_numpy_array
+from ..._array import NDArray, inner, is_numpy_array
 from ..._checks import instance_of
 from ...model.certificate import dual_bound
 from ...model.linalg import random_vector
@@ -17,25 +17,40 @@ from ...model.lowrank import LowRank
 from ...model.problem import Problem
 from ..state import Figures, LazyState
 
-GOLDEN = (1 + 5**0.5) / 2
-
 
 @dataclass(frozen=True)
 class Decomposition:
-    """When singular values are found through a Gram matrix instead of an SVD."""
+    """When singular values are computed from a Gram matrix instead of an SVD."""
 
-    max_svd_entries: int = 100_000  # larger matrices take the faster way through the Gram matrix
-    accurate: float = 1e-6  # smallest threshold over the norm: below, Gram matrices lose digits
+    max_svd_entries: int = 100_000  # for larger matrices the Gram matrix is faster
+    accurate: float = 1e-6  # smallest threshold over the norm; below, Gram matrices are inaccurate
+
+
+@dataclass(frozen=True)
+class DenseSettings:
+    """Settings that the dense methods share.
+
+    The betas are in units of `DenseProblem.scale`; `structrank reproduce ssr` shows their effect.
+    """
+
+    beta: float = 3.0  # default penalty weight of the ADMM methods
+    proximal_beta: float = 10.0  # default step length of dppa
+    cg_tolerance: float = 1e-10  # relative residual of linear systems: exact for the methods
+    norm_tolerance: float = 1e-3  # relative error of the norm of an operator
+    norm_safety: float = 1.01  # factor that makes this norm an upper bound
+    negligible: float = 1e-5  # smallest singular value that counts for the rank, over the largest
 
 
 class DenseProblem:
     """A problem whose structured matrix is formed, for methods that decompose it."""
 
+    settings = DenseSettings()
+
     def __init__(self, problem: Problem) -> None:
         instance_of(problem, Problem, "problem")
         if not is_numpy_array(problem.backprojection):
             raise TypeError(
-                f"b is {type(problem.b).__name__}, but this method works on NumPy arrays only: "
+                f"b is {type(problem.b).__name__}, but this method expects NumPy arrays only: "
                 "convert b, or use gcgls"
             )
         self.problem, self.structure, self.mu = problem, problem.structure, problem.mu
@@ -45,16 +60,18 @@ class DenseProblem:
 
     # -- the map Q ----------------------------------------------------------------------
 
-    def lift(self, y: np.ndarray) -> np.ndarray:
-        """`Q0 + Q(y)`."""
-        return self.structure.to_dense(y)
+    def lift(self, y: NDArray) -> NDArray:
+        """Form `Q0 + Q(y)`."""
+        matrix: NDArray = self.structure.to_dense(y)
+        return matrix
 
-    def linear_lift(self, y: np.ndarray) -> np.ndarray:
-        """`Q(y)`."""
-        return self.structure.linear_to_dense(y)
+    def linear_lift(self, y: NDArray) -> NDArray:
+        """Form `Q(y)`."""
+        matrix: NDArray = self.structure.linear_to_dense(y)
+        return matrix
 
-    def adjoint(self, X: np.ndarray) -> np.ndarray:
-        """`Q^*(X)`, the sum over all copies of an entry."""
+    def adjoint(self, X: NDArray) -> NDArray:
+        """Compute `Q^*(X)`, the sum over all copies of an entry."""
         if np.iscomplexobj(X):
             return (self.adjoint(X.real) + 1j * self.adjoint(X.imag)).astype(X.dtype, copy=False)
         size = self.multiplicity.size
@@ -72,25 +89,25 @@ class DenseProblem:
 
     @cached_property
     def diagonal(self) -> np.ndarray | None:
-        """The diagonal of `A^* A`, where there is nothing else."""
+        """The diagonal of `A^* A`; None if this is not a diagonal matrix."""
         weights = self.problem.sample_weights
         return None if weights is None else weights**2
 
     @cached_property
     def measure_norm(self) -> float:
-        """`||A||^2`, or slightly more."""
+        """`||A||^2`, or a slightly larger number."""
         if self.diagonal is not None:
             return float(np.max(self.diagonal))
         A, size = self._flat_operator(0.0), self.backprojection.size
         if size <= 3:  # too few for ARPACK
             return float(np.linalg.norm(A @ np.eye(size, dtype=A.dtype), 2))
         start = random_vector(size, self.backprojection, seed=0)
-        top = eigsh(A, k=1, return_eigenvectors=False, v0=start, tol=1e-3)
-        return 1.01 * float(top[0])
+        top = eigsh(A, k=1, return_eigenvectors=False, v0=start, tol=self.settings.norm_tolerance)
+        return self.settings.norm_safety * float(top[0])
 
     @property
     def curvature(self) -> np.ndarray | float:
-        """An upper bound of `A^* A`, by entry where it is diagonal."""
+        """An upper bound of `A^* A`; one per entry if this is diagonal."""
         return self.measure_norm if self.diagonal is None else self.diagonal
 
     def solve(self, beta: float, right: np.ndarray, guess: np.ndarray) -> np.ndarray:
@@ -102,13 +119,14 @@ class DenseProblem:
             dtype=right.dtype,
             matvec=lambda x: x / (self.measure_norm + beta * self.multiplicity.reshape(-1)),
         )
-        flat = right.reshape(-1)
-        y, _ = cg(self._flat_operator(beta), flat, guess.reshape(-1), rtol=1e-10, M=scale)
+        flat, tolerance = right.reshape(-1), self.settings.cg_tolerance
+        y: NDArray
+        y, _ = cg(self._flat_operator(beta), flat, guess.reshape(-1), rtol=tolerance, M=scale)
         return y.reshape(right.shape)
 
     @cached_property
     def scale(self) -> float:
-        """Price of rank over the size of the lifted data: what a penalty is measured in."""
+        """The unit of penalty weights: mu over the top singular value of the data's matrix."""
         fit = self.backprojection / np.maximum(self.curvature, np.finfo(np.float32).tiny)
         top = float(singular_values(self.linear_lift(fit))[0])
         return self.mu / top if top > 0 else 1.0
@@ -116,9 +134,10 @@ class DenseProblem:
     def _flat_operator(self, beta: float) -> LinearOperator:
         shape = self.structure.signal_shape
 
-        def normal(y: np.ndarray) -> np.ndarray:
-            y = y.reshape(shape)
-            return (self.backward(self.forward(y)) + beta * self.multiplicity * y).reshape(-1)
+        def normal(flat: NDArray) -> NDArray:
+            y = flat.reshape(shape)
+            image: NDArray = self.backward(self.forward(y)) + beta * self.multiplicity * y
+            return image.reshape(-1)
 
         size = self.backprojection.size
         return LinearOperator((size, size), matvec=normal, dtype=self.backprojection.dtype)
@@ -126,27 +145,27 @@ class DenseProblem:
     # -- iterates -----------------------------------------------------------------------
 
     def start(self, y: np.ndarray | None) -> np.ndarray:
-        """A checked starting signal, by default zero."""
+        """Check a starting signal; the default is zero."""
         if y is None:
             return np.zeros_like(self.backprojection)
         if isinstance(y, LowRank):
-            raise TypeError("start is a LowRank, but this method starts from a signal: result.y")
+            raise TypeError("start is a LowRank, but a signal is expected, for example result.y")
         y = np.asarray(y)
         if y.shape != self.structure.signal_shape:
             raise ValueError(
-                f"start has shape {y.shape}, but signals of {self.structure!r} have "
+                f"start has shape {y.shape}, but {self.structure!r} expects "
                 f"{self.structure.signal_shape}"
             )
         if y.dtype.kind not in "fciu" or not np.all(np.isfinite(y)):
             raise ValueError(
-                "start contains NaN or inf, or no numbers: a finite signal is expected"
+                "start contains NaN, inf or other objects, but finite numbers are expected"
             )
         if np.iscomplexobj(y) and not np.iscomplexobj(self.backprojection):
-            raise TypeError("start is complex, but the signal is real")
+            raise TypeError("start is complex, but the signal is real: a real start is expected")
         return y.astype(self.backprojection.dtype)
 
     def state(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> LazyState:
-        """An iterate of a method for (relax), its bound made from the multiplier of `X = Q(y)`."""
+        """Describe an iterate of (relax), with a bound from the multiplier of `X = Q(y)`."""
         return LazyState(X, y, lambda: self._figures(y, X, multiplier))
 
     def _figures(self, y: np.ndarray, X: LowRank, multiplier: np.ndarray) -> Figures:
@@ -175,10 +194,10 @@ class DenseProblem:
 def threshold_singular_values(
     Z: np.ndarray, threshold: float, how: Decomposition = Decomposition()
 ) -> LowRank:
-    """Singular value thresholding, the proximal map of the nuclear norm: `U (S - threshold)_+ V^H`.
+    """Threshold singular values: `U (S - threshold)_+ V^H`, the proximal map of the nuclear norm.
 
-    Through the smaller Gram matrix where that is accurate enough: of its eigenvalues only those
-    above the squared threshold are decomposed. Else by an SVD.
+    If that is accurate enough, it uses the smaller Gram matrix, whose eigenvectors are computed
+    only for eigenvalues above the squared threshold. Otherwise it uses an SVD.
     """
     if Z.shape[0] > Z.shape[1]:
         X = threshold_singular_values(Z.conj().T, threshold, how)
@@ -195,22 +214,25 @@ def threshold_singular_values(
 
 
 def singular_values(Z: np.ndarray, how: Decomposition = Decomposition()) -> np.ndarray:
-    """All singular values, largest first; of large matrices through the smaller Gram matrix."""
+    """Compute all singular values, largest first; for large matrices from a Gram matrix."""
     if Z.size <= how.max_svd_entries:
         return np.linalg.svd(Z, compute_uv=False)
     if Z.shape[0] > Z.shape[1]:
         Z = Z.T
-    return np.sqrt(np.maximum(np.linalg.eigvalsh(_gram(Z)), 0.0))[::-1]
+    values: NDArray = np.sqrt(np.maximum(np.linalg.eigvalsh(_gram(Z)), 0.0))
+    return values[::-1]
 
 
-def _gram(Z: np.ndarray) -> np.ndarray:
-    """`Z Z^H` in double precision."""
+def _gram(Z: NDArray) -> NDArray:
+    """Compute `Z Z^H` in double precision."""
     Z = Z.astype(np.result_type(Z.dtype, np.float64), copy=False)
-    return Z @ Z.conj().T
+    product: NDArray = Z @ Z.conj().T
+    return product
 
 
 def checked_relaxation(value: float) -> float:
-    """The length of a multiplier's step, in the range where ADMM converges."""
-    if not 0 < value < GOLDEN:
+    """Check that the step length of a multiplier is in the range where ADMM converges."""
+    golden_ratio = (1 + 5**0.5) / 2
+    if not 0 < value < golden_ratio:
         raise ValueError(f"relaxation is {value!r}, but a number between 0 and 1.618 is expected")
     return float(value)

@@ -1,4 +1,4 @@
-"""ADMM on the dual of (relax), with a proximal term in the step of the matrix.
+"""ADMM on the dual of (relax), with a proximal term in the matrix step.
 
 M. Fazel, T. K. Pong, D. Sun and P. Tseng, "Hankel matrix rank minimization with applications to
 system identification and realization", SIAM J. Matrix Anal. Appl. 34 (2013).
@@ -12,8 +12,10 @@ import numpy as np
 
 from ..._checks import positive
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem, checked_relaxation, threshold_singular_values
 
 
@@ -27,28 +29,28 @@ def dadmm2(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve (relax) by ADMM on its dual, on dense matrices: a full decomposition a step.
+    """Solve (relax) by ADMM on its dual, on dense matrices: one full decomposition per step.
 
     The dual is `max <b, gamma> - 1/2 ||gamma||^2 + <Lambda, Q0>` subject to
-    `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`; the signal y is the multiplier of the
-    equation. The equation is divided by the square root of the multiplicity, which makes the
-    linearised step in Lambda as long as it can be.
+    `A^* gamma = Q^* Lambda` and `||Lambda||_2 <= mu`. The signal y is the multiplier of the
+    equation. The equation is divided by the square root of the multiplicity, which allows the
+    longest linearised step in Lambda.
 
     Parameters
     ----------
     problem : Problem
     beta : float, optional
-        Price of a departure from the equation. Default the inverse of 3 times mu over the
-        top singular value of the lifted data. From zero, larger factors are often faster; from
-        afar, smaller ones: `structrank reproduce ssr` shows how much.
+        Weight of the penalty on the equation. Default: the inverse of 3 times mu over the top
+        singular value of the structured matrix of the data. Larger factors are often faster from a
+        zero start, smaller factors from a distant start: see `structrank reproduce ssr`.
     relaxation : float
-        Length of the multiplier's step, below `(1 + sqrt(5)) / 2`.
+        Step length of the multiplier, below `(1 + sqrt(5)) / 2`.
     start : array, optional
-        Signal to start from, by default zero.
+        Signal to start from. Default: zero.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -79,7 +81,7 @@ def dadmm2_states(
 ) -> Iterator[State]:
     """Generate the iterates of `dadmm2`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
-    beta = 1 / (3.0 * dense.scale) if beta is None else positive(beta, "beta")
+    beta = 1 / (dense.settings.beta * dense.scale) if beta is None else positive(beta, "beta")
     return _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
 
 
@@ -91,8 +93,8 @@ def _iterates(
     yield dense.state(y, threshold_singular_values(lifted, dense.mu * beta), Lambda)
     total = dense.adjoint(Lambda)  # Q^* Lambda
     while True:
-        # The step in gamma, (I + beta A W^-1 A^*) gamma = b - A(y - beta W^-1 Q^* Lambda), by way
-        # of x = y + beta W^-1 (A^* gamma - Q^* Lambda), for which gamma = b - A(x).
+        # The step in gamma, (I + beta A W^-1 A^*) gamma = b - A(y - beta W^-1 Q^* Lambda), is made
+        # in x = y + beta W^-1 (A^* gamma - Q^* Lambda), for which gamma = b - A(x).
         right = dense.backprojection + (dense.multiplicity * y - beta * total) / beta
         x = dense.solve(1 / beta, right, y)
         lifted = Lambda + dense.lift(x) / beta

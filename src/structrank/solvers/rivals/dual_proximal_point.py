@@ -13,8 +13,10 @@ import numpy as np
 
 from ..._checks import positive
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem, threshold_singular_values
 
 
@@ -30,26 +32,26 @@ def dppa(
 ) -> Result:
     """Solve (relax) by the proximal point method on its dual, on dense matrices.
 
-    Each outer step maximises the dual less `1 / (2 beta) ||Lambda - Lambda_k||^2`. That is a smooth
-    problem in the signal, solved by accelerated gradient steps of a full decomposition each; they
-    are the iterations that are counted.
+    Each outer step maximises the dual minus `1 / (2 beta) ||Lambda - Lambda_k||^2`. This is a
+    smooth problem in the signal. Accelerated gradient steps with one full decomposition each solve
+    it; these inner steps are counted as iterations.
 
     Parameters
     ----------
     problem : Problem
     beta : float, optional
-        Length of the proximal steps. Default 10 times mu over the top singular value of the
-        lifted data. From zero, larger ones are often faster; from afar, smaller ones:
-        `structrank reproduce ssr` shows how much.
+        Length of the proximal steps. Default: 10 times mu over the top singular value of the
+        structured matrix of the data. Larger values are often faster from a zero start, smaller
+        values from a distant start: see `structrank reproduce ssr`.
     inner_tolerance : float
-        An inner problem is solved once its gradient is at most this share of what the
-        outer step changes.
+        An inner problem is solved when its gradient is at most this fraction of the change by the
+        outer step.
     start : array, optional
-        Signal to start from, by default zero.
+        Signal to start from. Default: zero.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -80,13 +82,13 @@ def dppa_states(
 ) -> Iterator[State]:
     """Generate the iterates of `dppa`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
-    beta = 10.0 * dense.scale if beta is None else positive(beta, "beta")
+    beta = dense.settings.proximal_beta * dense.scale if beta is None else positive(beta, "beta")
     tolerance = positive(inner_tolerance, "inner_tolerance")
     return _iterates(dense, dense.start(start), beta, tolerance)
 
 
 def _iterates(dense: DenseProblem, y: np.ndarray, beta: float, tolerance: float) -> Iterator[State]:
-    # Curvature of the inner problem, entry by entry, at most this:
+    # An upper bound of the curvature of the inner problem, entry by entry.
     curvature = dense.curvature + beta * dense.multiplicity
     center, moved = np.zeros_like(dense.lift(y)), True
     while True:
@@ -95,7 +97,7 @@ def _iterates(dense: DenseProblem, y: np.ndarray, beta: float, tolerance: float)
             lifted = center + beta * dense.lift(x)
             shrunk = threshold_singular_values(lifted, dense.mu)
             Lambda = lifted - shrunk.to_dense()  # the projection onto ||Lambda||_2 <= mu
-            if moved:  # an outer step alone does not move the signal
+            if moved:  # an outer step alone does not change the signal
                 yield dense.state(x, shrunk.scaled(1 / beta), Lambda)
             residual = dense.forward(x) - dense.problem.data
             gradient = dense.backward(residual) + dense.adjoint(Lambda)
@@ -104,9 +106,9 @@ def _iterates(dense: DenseProblem, y: np.ndarray, beta: float, tolerance: float)
             if error <= tolerance**2 * change:
                 break
             previous, y = y, x - gradient / curvature
-            if np.vdot(gradient, y - previous).real > 0:  # momentum leads uphill
+            if np.vdot(gradient, y - previous).real > 0:  # restart: the momentum points uphill
                 momentum = 1.0
             following = (1 + sqrt(1 + 4 * momentum**2)) / 2
             x = y + (momentum - 1) / following * (y - previous)
             momentum, moved = following, True
-        y, center, moved = x, Lambda, error == 0.0  # at the optimum it stays where it is
+        y, center, moved = x, Lambda, error == 0.0  # at the optimum nothing moves

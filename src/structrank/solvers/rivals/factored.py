@@ -14,8 +14,10 @@ from ..._checks import positive, positive_int
 from ...model.linalg import random_vector
 from ...model.lowrank import LowRank
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem
 
 
@@ -29,27 +31,28 @@ def factored_admm(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve (relax) by ADMM on two factors: linear systems in place of decompositions.
+    """Solve (relax) by ADMM on two factors: linear systems instead of decompositions.
 
     The problem is written as `min 1/2 ||A(y) - b||^2 + mu/2 (||U||^2 + ||V||^2)` subject to
-    `U V^H = Q(y)`. It is not convex: with a rank at least that of the solution the global
-    optimum is usually found, but nothing promises it. The certified gap tells.
+    `U V^H = Q(y)`. This is not convex. If the rank is at least that of the solution, the method
+    usually finds the global optimum, but without a guarantee. The certified gap shows whether it
+    did.
 
     Parameters
     ----------
     problem : Problem
     rank : int, optional
-        Columns of the factors, an upper bound on the rank of the solution. Default
-        the smaller side of the matrix.
+        Number of columns of the factors, an upper bound on the rank of the solution. Default: the
+        smaller side of the matrix.
     beta : float, optional
-        Price of a departure from `U V^H = Q(y)`. Default 3 times mu over the top singular
-        value of the lifted data; `structrank reproduce ssr` shows how much it matters.
+        Weight of the penalty on `U V^H = Q(y)`. Default: 3 times mu over the top singular value of
+        the structured matrix of the data; `structrank reproduce ssr` shows its effect.
     start : array, optional
-        Signal to start from, by default a fit of the data: zero is a saddle point.
+        Signal to start from. Default: a fit of the data, since zero is a saddle point.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -85,7 +88,7 @@ def factored_admm_states(
     dense = DenseProblem(problem)
     shape = problem.structure.shape
     rank = min(shape) if rank is None else min(positive_int(rank, "rank"), min(shape))
-    beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
+    beta = dense.settings.beta * dense.scale if beta is None else positive(beta, "beta")
     y = dense.start(start)
     y = dense.solve(beta, dense.backprojection, y) if start is None else y
     return _iterates(dense, y, rank, beta)
@@ -99,7 +102,7 @@ def _iterates(dense: DenseProblem, y: np.ndarray, rank: int, beta: float) -> Ite
     lifted = dense.lift(y)
     Lambda = np.zeros_like(lifted)
     while True:
-        yield dense.state(y, LowRank(U, V).balanced(1e-5), Lambda)
+        yield dense.state(y, LowRank(U, V).balanced(dense.settings.negligible), Lambda)
         aim = lifted + Lambda / beta
         U = np.linalg.solve(V.conj().T @ V + ridge, (aim @ V).conj().T).conj().T
         V = np.linalg.solve(U.conj().T @ U + ridge, U.conj().T @ aim).conj().T

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-from ..._array import inner
+from ..._array import NDArray, inner
 from ..._checks import positive, positive_int
 from ...model.linalg import random_vector
 from ...model.lowrank import LowRank
 from ...model.problem import Problem, checked_start
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import Figures, LazyState, State
+from ..stopping import Stop
 from .dense import DenseProblem
 
 
@@ -32,27 +34,28 @@ def weighted_slra(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Fit a structured matrix of given rank: a local method, without nuclear norm.
+    """Fit a structured matrix of given rank: a local method without nuclear norm.
 
-    `min 1/2 ||A(C X) - b||^2 + lam/2 ||X - Q(C X)||^2` over `X = U V^H` of the given rank, in turns
-    over U and V, while lam grows to the value given. The problem's mu is not used, and the
-    result is a local optimum without certificate: its gap is 1.
+    `min 1/2 ||A(C X) - b||^2 + lam/2 ||X - Q(C X)||^2` over `X = U V^H` of the given rank
+
+    U and V are optimised in turns while lam grows to the given value. The mu of the problem is not
+    used. The result is a local optimum without certificate: its gap is 1.
 
     Parameters
     ----------
     problem : Problem
     rank : int
     lam : float
-        Last price of a departure from the structure.
+        Last weight of the penalty on departures from the structure.
     growth : float
-        Factor on lam a step. lam starts where data and structure weigh the same; if it
-        grows fast, the factors freeze before they fit the data.
+        Factor on lam per step. At first, lam weighs data and structure equally. If it grows too
+        fast, the factors stop changing before they fit the data.
     start : LowRank, optional
-        Default random factors with a fixed seed.
+        Default: random factors with a fixed seed.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -74,9 +77,11 @@ def weighted_slra(
     shape, reference = problem.structure.shape, problem.backprojection
     rank = positive_int(rank, "rank")
     if rank > min(shape):
-        raise ValueError(f"rank is {rank}, but a matrix of {shape} has at most {min(shape)}")
+        raise ValueError(
+            f"rank is {rank}, but a matrix of shape {shape} has rank {min(shape)} at most"
+        )
     if problem.structure.offset is not None:
-        raise ValueError("the structure has an offset, but weighted_slra needs a linear structure")
+        raise ValueError("the structure has an offset, but weighted_slra expects one without")
     V = random_vector(shape[1] * rank, reference, seed=0).reshape(shape[1], rank)
     if start is not None:
         V = checked_start(start, problem).V
@@ -107,11 +112,12 @@ def _iterates(dense: DenseProblem, V: np.ndarray, last: float, growth: float) ->
 def _best_left(
     dense: DenseProblem, guess: np.ndarray, other: np.ndarray, lam: float, *, mirrored: bool
 ) -> np.ndarray:
-    """The factor that is best with the other one fixed and orthonormal; mirrored: the right one."""
+    """Find the best left factor for a fixed, orthonormal right one; mirrored: the right factor."""
     S, shape = dense.structure, guess.shape
 
-    def product(signal: np.ndarray) -> np.ndarray:
-        return S.rmatmul(signal, other) if mirrored else S.matmul(signal, other)
+    def product(signal: NDArray) -> NDArray:
+        image: NDArray = S.rmatmul(signal, other) if mirrored else S.matmul(signal, other)
+        return image
 
     def normal(flat: np.ndarray) -> np.ndarray:
         factor = flat.reshape(shape)
@@ -121,7 +127,9 @@ def _best_left(
 
     operator = LinearOperator((guess.size, guess.size), matvec=normal, dtype=guess.dtype)
     right = product(dense.backprojection / dense.multiplicity).reshape(-1)
-    factor, _ = cg(operator, right, guess.reshape(-1), rtol=1e-8, maxiter=200)
+    factor: NDArray
+    exact, most_steps = 1e-8, 200  # more accurate than the alternation, which stops at 1e-3
+    factor, _ = cg(operator, right, guess.reshape(-1), rtol=exact, maxiter=most_steps)
     return factor.reshape(shape)
 
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from ..._checks import positive
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem, checked_relaxation, threshold_singular_values
 
 
@@ -27,7 +29,7 @@ def padmm(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve (relax) by primal ADMM on dense matrices: a full decomposition a step.
+    """Solve (relax) by primal ADMM on dense matrices: one full decomposition per step.
 
     The problem is split as `min 1/2 ||A(y) - b||^2 + mu ||X||_*` subject to `X = Q(y)`.
 
@@ -35,17 +37,17 @@ def padmm(
     ----------
     problem : Problem
     beta : float, optional
-        Price of a departure from `X = Q(y)`. Default 3 times mu over the top singular
-        value of the lifted data. From zero, larger ones are often faster; from afar, smaller
-        ones: `structrank reproduce ssr` shows how much.
+        Weight of the penalty on `X = Q(y)`. Default: 3 times mu over the top singular value of the
+        structured matrix of the data. Larger values are often faster from a zero start, smaller
+        values from a distant start: see `structrank reproduce ssr`.
     relaxation : float
-        Length of the multiplier's step, below `(1 + sqrt(5)) / 2`.
+        Step length of the multiplier, below `(1 + sqrt(5)) / 2`.
     start : array, optional
-        Signal to start from, by default zero.
+        Signal to start from. Default: zero.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -76,7 +78,7 @@ def padmm_states(
 ) -> Iterator[State]:
     """Generate the iterates of `padmm`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
-    beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
+    beta = dense.settings.beta * dense.scale if beta is None else positive(beta, "beta")
     return _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
 
 

@@ -1,4 +1,4 @@
-"""Primal ADMM for (relax) with a proximal term that spares systems with A.
+"""Primal ADMM for (relax) with a proximal term, which avoids linear systems with A.
 
 M. Fazel, T. K. Pong, D. Sun and P. Tseng, "Hankel matrix rank minimization with applications to
 system identification and realization", SIAM J. Matrix Anal. Appl. 34 (2013).
@@ -12,8 +12,10 @@ import numpy as np
 
 from ..._checks import positive
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem, checked_relaxation, threshold_singular_values
 
 
@@ -29,24 +31,24 @@ def padmm2(
 ) -> Result:
     """Solve (relax) by primal ADMM with a linearised data term, on dense matrices.
 
-    As `padmm`, with `1/2 ||y - y_k||^2` in the norm of `||A||^2 - A^* A` added to the step in y:
-    what is left to solve is diagonal for every A.
+    This is `padmm` with `1/2 ||y - y_k||^2`, in the norm of `||A||^2 - A^* A`, added to the step in
+    y. The remaining linear system is diagonal for every A.
 
     Parameters
     ----------
     problem : Problem
     beta : float, optional
-        Price of a departure from `X = Q(y)`. Default 3 times mu over the top singular
-        value of the lifted data. From zero, larger ones are often faster; from afar, smaller
-        ones: `structrank reproduce ssr` shows how much.
+        Weight of the penalty on `X = Q(y)`. Default: 3 times mu over the top singular value of the
+        structured matrix of the data. Larger values are often faster from a zero start, smaller
+        values from a distant start: see `structrank reproduce ssr`.
     relaxation : float
-        Length of the multiplier's step, below `(1 + sqrt(5)) / 2`.
+        Step length of the multiplier, below `(1 + sqrt(5)) / 2`.
     start : array, optional
-        Signal to start from, by default zero.
+        Signal to start from. Default: zero.
     stop : Stop, optional
-        Default the paper's rule.
+        Default: the stopping rule of the paper.
     callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops.
+        Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
 
@@ -77,7 +79,7 @@ def padmm2_states(
 ) -> Iterator[State]:
     """Generate the iterates of `padmm2`, with its arguments; the start comes first."""
     dense = DenseProblem(problem)
-    beta = 3.0 * dense.scale if beta is None else positive(beta, "beta")
+    beta = dense.settings.beta * dense.scale if beta is None else positive(beta, "beta")
     return _iterates(dense, dense.start(start), beta, checked_relaxation(relaxation))
 
 

@@ -14,8 +14,10 @@ import scipy.sparse
 
 from ...model.lowrank import LowRank
 from ...model.problem import Problem
-from ..driver import Callback, Result, Stop, run
+from ..driver import Callback, run
+from ..result import Result
 from ..state import State
+from ..stopping import Stop
 from .dense import DenseProblem
 
 
@@ -26,15 +28,15 @@ def interior_point(
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
-    """Solve (relax) as a semidefinite program. For small problems: O(M^2 N^2) numbers.
+    """Solve (relax) as a semidefinite program, for small problems: O(M^2 N^2) memory.
 
-    Needs CVXPY: `pip install "structrank[conic]"`.
+    This needs CVXPY: `pip install "structrank[conic]"`.
 
     Parameters
     ----------
     problem : Problem
     solver : str
-        Conic solver that CVXPY is to use.
+        Name of the conic solver that CVXPY uses.
     callback : callable, optional
         Called with the `State` of the start and of the solution.
     progress : bool
@@ -58,7 +60,7 @@ def interior_point(
         import cvxpy
     except ImportError as error:
         raise ImportError('interior_point needs CVXPY: pip install "structrank[conic]"') from error
-    stop = Stop(xtol=None, rtol=None)  # it runs to its own end
+    stop = Stop(xtol=None, rtol=None)  # the conic solver decides when to stop
     states = _iterates(DenseProblem(problem), cvxpy, solver)
     return run(
         states, problem, stop=stop, callback=callback, progress=progress, label="interior_point"
@@ -88,7 +90,7 @@ def _iterates(dense: DenseProblem, cvxpy: Any, solver: str) -> Iterator[State]:
 
 
 def _matrices(dense: DenseProblem) -> tuple[np.ndarray, scipy.sparse.csr_array]:
-    """A and the linear part of Q as matrices on flat signals."""
+    """Form A and the linear part of Q as matrices on flat signals."""
     shape, size = dense.structure.signal_shape, dense.backprojection.size
     unit = np.eye(size, dtype=dense.backprojection.dtype).reshape(size, *shape)
     A = np.stack([dense.forward(e).reshape(-1) for e in unit], axis=1)
@@ -98,5 +100,6 @@ def _matrices(dense: DenseProblem) -> tuple[np.ndarray, scipy.sparse.csr_array]:
 
 
 def _low_rank(X: np.ndarray) -> LowRank:
-    """Thin factors of a matrix of numerically low rank."""
-    return LowRank(X, np.eye(X.shape[1], dtype=X.dtype)).balanced(1e-5)
+    """Factor a matrix of numerically low rank."""
+    negligible = DenseProblem.settings.negligible
+    return LowRank(X, np.eye(X.shape[1], dtype=X.dtype)).balanced(negligible)
