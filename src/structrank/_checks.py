@@ -43,7 +43,7 @@ def positive_ints(values: object, name: str) -> tuple[int, ...]:
 
 
 def not_negative(value: Any, name: str) -> float:
-    """`value` as a float, or an error unless it is finite and at least zero."""
+    """Return `value` as a float; raise an error unless it is finite and at least zero."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not 0 <= float(value) < np.inf:
         raise ValueError(f"{name} is {value!r}, but a finite number of at least zero is expected")
@@ -51,7 +51,7 @@ def not_negative(value: Any, name: str) -> float:
 
 
 def not_negative_int(value: object, name: str) -> int:
-    """`value` as a Python int, or an error unless it is an integer of at least zero."""
+    """Return `value` as a Python int; raise an error unless it is an integer of at least zero."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} is {value!r}, but an integer of at least 0 is expected")
     return int(value)

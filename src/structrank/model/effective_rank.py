@@ -1,4 +1,4 @@
-"""How many singular values of a solution count: the rank without rounding errors."""
+"""The effective rank: the number of singular values that are not rounding errors."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .lowrank import LowRank
 class SingularValueLimits:
     """Which singular values count, as multiples of mu; both set by hand.
 
-    Solutions for a price mu of the nuclear norm hold singular values that are smaller than those
-    of the data by about mu.
+    The singular values of a solution are smaller than those of the data by about mu, the weight of
+    the nuclear norm.
     """
 
     negligible: float = 0.01  # far above what unfinished optimisation leaves, far below mu
-    certain: float = 1.0  # in the data such a value is about twice what noise may reach
+    certain: float = 1.0  # in the data, such a value is about twice the largest value of noise
 
 
 def effective_rank(X: LowRank, mu: float, over_mu: float = SingularValueLimits().negligible) -> int:
-    """Number of singular values of a solution above a multiple of mu.
+    """Count the singular values of a solution above a multiple of mu.
 
     Parameters
     ----------
     X : LowRank
         The solution.
     mu : float
-        Its price of the nuclear norm.
+        The weight of the nuclear norm.
     over_mu : float
         The multiple of mu. Default: `SingularValueLimits.negligible`.
 

@@ -179,19 +179,19 @@ class _Bidiagonalisation:
         self.complete = min(alpha, self.betas[-1]) <= negligible
 
     def first_and_residual(self) -> tuple[float, float]:
-        """The first singular value, and its sum with its residual."""
+        """Return the first singular value, and its sum with its residual."""
         _, values, _, residuals = self._svd()
         return float(values[0]), float(values[0] + residuals[0])
 
     def first_and_bound(self, start: Array, failure: float) -> tuple[float, float]:
-        """The first singular value, and a bound that fails with a known probability."""
+        """Return the first singular value, and a bound that fails with a known probability."""
         values = np.linalg.svd(self._projected(), compute_uv=False)
         couplings = np.array(self.alphas) * np.array(self.betas)
         safety = 1 + self.lanczos.rounding.norms * self.epsilon
         return float(values[0]), _probable_bound(values, couplings, start, failure, safety)
 
     def pairs(self, count: int, upper: float) -> SingularPairs:
-        """The leading pairs of the projected matrix, in the original coordinates."""
+        """Return the leading pairs of the projected matrix, in the original coordinates."""
         P, values, Qh, residuals = self._svd()
         keep = min(count, self.steps)
         return SingularPairs(
@@ -203,7 +203,7 @@ class _Bidiagonalisation:
         )
 
     def _svd(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """The SVD of the projected matrix, and the residuals of its pairs."""
+        """Compute the SVD of the projected matrix, and the residuals of its pairs."""
         P, values, Qh = np.linalg.svd(self._projected())
         return P, values, Qh, self.betas[-1] * np.abs(P[-1])
 
@@ -263,7 +263,7 @@ class _Basis:
         self.count += 1
 
     def orthogonal(self, vector: Array) -> Array:
-        """`vector` without its part in the span of the basis."""
+        """Subtract from `vector` its part in the span of the basis."""
         if self.count == 0:
             return vector
         xp = array_namespace(vector)
@@ -279,7 +279,7 @@ class _Basis:
         return vector
 
     def combine(self, coefficients: NDArray) -> Array:
-        """The basis times a small matrix, as columns."""
+        """Multiply the basis by a small matrix, and return the columns."""
         xp = array_namespace(self.rows)
         rows = self.rows[: self.count, :]
         return xp.matmul(like(coefficients, rows).T, rows).T

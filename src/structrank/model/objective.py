@@ -99,7 +99,7 @@ class Penalized:
     def at(self, X: LowRank) -> Point:
         """Compute everything about `X` that values and gradients need."""
         S = self.structure
-        if X.rank == 0:  # transforms need something to work on
+        if X.rank == 0:  # transforms need at least one column
             X = LowRank.ones(X.shape, X.U).scaled(0.0)
         signs = X.signs if self.penalty.symmetric else None
         left = S.transform_left(X.U)

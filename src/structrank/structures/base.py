@@ -200,7 +200,7 @@ class Structure(ABC):
                 f"U and V have shapes {tuple(U.shape)} and {tuple(V.shape)}, "
                 f"but expected ({self.shape[0]}, r) and ({self.shape[1]}, r)"
             )
-        if U.shape[1] == 0:  # transforms need something to work on
+        if U.shape[1] == 0:  # transforms need at least one column
             return array_namespace(U).zeros(self.signal_shape, dtype=U.dtype, device=device(U))
         return self.adjoint_transformed((self.transform_left(U), self.transform_right(V)))
 
