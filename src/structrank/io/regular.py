@@ -151,7 +151,8 @@ def _follows_calendar(times: Sequence[datetime]) -> bool:
     if np.ptp(steps):
         return False
     first = months.astype("datetime64[D]")
-    last = (months + 1).astype("datetime64[D]") - 1
+    month, day = np.timedelta64(1, "M"), np.timedelta64(1, "D")
+    last = (months + month).astype("datetime64[D]") - day
     business = (np.busday_offset(first, 0, "forward"), np.busday_offset(last, 0, "backward"))
     if any(np.array_equal(days, expected) for expected in (first, last, *business)):
         return True
