@@ -20,7 +20,7 @@ from .._array import (
 from .._checks import floating_array, instance_of, positive
 from ..structures import Structure
 from .lowrank import LowRank
-from .measure import Everything, as_measure
+from .measure import as_measure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,6 +72,7 @@ class Problem:
         floating_array(b, "b")
         b = array_namespace(b).asarray(b, copy=True)  # the user may change theirs later
         check_multiplicity(self.structure)
+        whole = self.measure is None
         measure = as_measure(self.measure, self.structure, b).prepared(self.structure, b)
         object.__setattr__(self, "mu", positive(self.mu, "mu"))
         object.__setattr__(self, "b", b)
@@ -80,7 +81,7 @@ class Problem:
             hint = "; if NaN means missing, pass measure=Mask(~np.isnan(b))"
             raise ValueError(
                 "b contains NaN or inf where it is seen, but finite numbers are expected"
-                + (hint if isinstance(measure, Everything) else "")
+                + (hint if whole else "")
             )
         offset = self.structure.offset
         if offset is not None and np.iscomplexobj(offset) and not is_complex(self.backprojection):
