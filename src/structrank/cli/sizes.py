@@ -97,7 +97,8 @@ def _measured(problem: Problem, estimate: SizeEstimate) -> str:
     """The time per step of the solver on this problem."""
     from ..model import mu_max
     from ..solvers.conditional_gradient import gcgls_states
-    from ..solvers.driver import Stop, iterate
+    from ..solvers.driver import iterate
+    from ..solvers.stopping import Stop
 
     largest = mu_max(problem, 1.0)
     if largest == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._checks import instance_of, positive_int
-from ..solvers.driver import Result
+from ..solvers.result import Result
 from ..structures import Hankel, Structure
 from .modes import MAX_GROWTH, Modes, NoModes, exponentials, growth_over
 

@@ -13,7 +13,8 @@ from .._checks import instance_of, positive, positive_int
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.problem import Problem
-from ..solvers.driver import ConvergenceWarning, Result
+from ..solvers.result import Result
+from ..solvers.stopping import ConvergenceWarning
 from .esprit import find_modes, has_modes
 from .factored_refit import FactoredFitting, refit_factors
 from .fit import LevenbergMarquardt

@@ -12,9 +12,10 @@ import numpy as np
 
 from .._array import NDArray
 from ..model.problem import Problem
-from ..solvers.driver import Result, Stop
+from ..solvers.result import Result
 from ..solvers.rivals.dense import singular_values
 from ..solvers.state import State
+from ..solvers.stopping import Stop
 from .cases import Case
 from .methods import GCGLS, TUNED, Method
 from .output import Row

@@ -13,7 +13,8 @@ import numpy as np
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import Callback, Result, Stop, iterate
+from ..solvers.driver import Callback, iterate
+from ..solvers.result import Result
 from ..solvers.rivals.accelerated_gradient import apg_svt_states
 from ..solvers.rivals.dense import DenseProblem
 from ..solvers.rivals.dual_admm import dadmm2_states
@@ -22,6 +23,7 @@ from ..solvers.rivals.factored import factored_admm_states
 from ..solvers.rivals.primal_admm import padmm_states
 from ..solvers.rivals.proximal_admm import padmm2_states
 from ..solvers.state import State
+from ..solvers.stopping import Stop
 
 
 @dataclass(frozen=True)

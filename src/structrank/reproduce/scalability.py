@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 
 from ..model.objective import mu_max
 from ..model.problem import Problem
-from ..solvers.driver import Stop
+from ..solvers.stopping import Stop
 from ..systems import empirical_covariances, random_system, realization_problem
 from . import figures
 from .cases import PaperSystem, observed

@@ -19,7 +19,9 @@ from ..model.problem import Problem
 from ..selection import noise_mu
 from ..signals import SpectralSample, sinusoids, spectral_problem
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import Result, Stop, iterate
+from ..solvers.driver import iterate
+from ..solvers.result import Result
+from ..solvers.stopping import Stop
 from . import figures
 from .output import Row, write_about, write_table
 

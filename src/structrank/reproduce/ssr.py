@@ -13,7 +13,8 @@ from tqdm.auto import tqdm
 
 from .._array import NDArray
 from ..model.effective_rank import effective_rank
-from ..solvers.driver import Result, Stop
+from ..solvers.result import Result
+from ..solvers.stopping import Stop
 from ..systems import NotPositiveReal, StateSpace, realize
 from . import figures
 from .cases import PAPER, Case, WellPosed, all_cases, well_posed_case

@@ -12,7 +12,8 @@ from .._checks import instance_of, one_of, positive, positive_int
 from ..modal.refit_result import Refit
 from ..model.objective import natural_lam
 from ..model.problem import Problem
-from ..solvers.driver import ConvergenceWarning, Result
+from ..solvers.result import Result
+from ..solvers.stopping import ConvergenceWarning
 from ..views.summary import Summary
 from .mu_search import Candidates, MuSearch
 

@@ -13,8 +13,10 @@ from .._checks import instance_of, positive
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import ConvergenceWarning, Result, Stop, iterate
+from ..solvers.driver import iterate
 from ..solvers.exact import solve_states
+from ..solvers.result import Result
+from ..solvers.stopping import ConvergenceWarning, Stop
 
 
 @dataclass(frozen=True)

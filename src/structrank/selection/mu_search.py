@@ -12,7 +12,7 @@ from .._array import epsilon
 from ..modal.refit_result import Refit
 from ..model.objective import mu_max
 from ..model.problem import Problem
-from ..solvers.driver import Result
+from ..solvers.result import Result
 from .holdout import clearly_better, random_parts, squared_errors
 from .mu_path import solve_at
 from .noise import noise_level, noise_mu, root_mean_square

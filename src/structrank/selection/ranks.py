@@ -12,7 +12,7 @@ from ..modal.modes import NoModes
 from ..modal.refit_result import Refit
 from ..modal.refitting import fit_at_rank
 from ..model.effective_rank import SingularValueLimits, effective_rank
-from ..solvers.driver import Result
+from ..solvers.result import Result
 
 
 @dataclass(frozen=True)

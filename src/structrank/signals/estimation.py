@@ -10,7 +10,7 @@ from tqdm.auto import tqdm
 
 from ..model.problem import Problem
 from ..selection.mu import Selection
-from ..solvers.driver import Result
+from ..solvers.result import Result
 from .candidates import CANDIDATES, Candidate, Estimate, Prediction
 from .choice import ChoiceRule, choose_refined, combine, mean_residual
 from .solutions import Known, Solution, mu_for_errors, solve_and_refit, solve_roughly

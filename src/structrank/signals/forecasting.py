@@ -13,7 +13,7 @@ from .._checks import positive_int
 from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
-from ..solvers.driver import ConvergenceWarning
+from ..solvers.stopping import ConvergenceWarning
 from ..views import Summary, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable

@@ -14,8 +14,10 @@ from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
 from ..selection.noise import noise_mu
-from ..solvers.driver import Result, Stop, iterate
+from ..solvers.driver import iterate
+from ..solvers.result import Result
 from ..solvers.robust import robust_states
+from ..solvers.stopping import Stop
 from .caller import warn_caller
 
 

@@ -13,7 +13,8 @@ from .._checks import one_of
 from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..selection.mu import Selection
-from ..solvers.driver import ConvergenceWarning, Result
+from ..solvers.result import Result
+from ..solvers.stopping import ConvergenceWarning
 from ..views import Summary, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable

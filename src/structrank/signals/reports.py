@@ -10,7 +10,7 @@ import numpy as np
 from .._array import to_numpy
 from ..io.containers import unwrap
 from ..modal.modes import Modes
-from ..solvers.driver import Result
+from ..solvers.result import Result
 from ..views import index_labels
 from ..views.content import (
     Block,

@@ -17,7 +17,7 @@ from ..selection.mu import Selection, search_mu
 from ..selection.mu_path import solve_at
 from ..selection.noise import noise_mu
 from ..selection.ranks import choose_rank
-from ..solvers.driver import Result
+from ..solvers.result import Result
 
 
 @dataclass(frozen=True)

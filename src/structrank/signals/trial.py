@@ -11,7 +11,7 @@ import numpy as np
 from .._array import Array, NDArray, to_numpy
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
-from ..solvers.driver import Result
+from ..solvers.result import Result
 from .solutions import Known, Solution
 
 

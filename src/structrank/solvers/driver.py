@@ -16,8 +16,6 @@ from .result import Result
 from .state import History, State
 from .stopping import ConvergenceWarning, Status, Stop
 
-__all__ = ["Callback", "ConvergenceWarning", "Result", "Status", "Stop", "iterate", "run"]
-
 Callback = Callable[[State], Any]
 
 
@@ -160,10 +158,3 @@ class _Loop:
             history=self.history,
             problem=problem,
         )
-
-
-def uninterrupted(result: Result) -> Result:
-    """Return a result, or raise KeyboardInterrupt if the run was interrupted."""
-    if result.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return result

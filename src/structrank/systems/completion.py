@@ -13,7 +13,9 @@ from ..model.measure import Weighted
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import Result, Stop, iterate
+from ..solvers.driver import iterate
+from ..solvers.result import Result
+from ..solvers.stopping import Stop
 from ..structures import Hankel
 
 

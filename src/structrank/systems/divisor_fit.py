@@ -12,7 +12,8 @@ from ..model.measure import Weighted
 from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import Result, iterate
+from ..solvers.driver import iterate
+from ..solvers.result import Result
 from ..structures import Sylvester
 
 

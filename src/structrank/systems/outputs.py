@@ -12,7 +12,9 @@ from .._checks import finite_or_missing, positive, positive_int
 from ..io.containers import unwrap
 from ..model.effective_rank import effective_rank
 from ..solvers.conditional_gradient import gcgls_states
-from ..solvers.driver import Result, Stop, iterate, warn_if_limited
+from ..solvers.driver import iterate, warn_if_limited
+from ..solvers.result import Result
+from ..solvers.stopping import Stop
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
 from .realization import realize
 from .state_space import StateSpace

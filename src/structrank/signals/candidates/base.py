@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._array import Array, NDArray, like
 from ...modal.modes import Modes
-from ...solvers.driver import Result
+from ...solvers.result import Result
 from ..solutions import Solution
 from ..trial import Trial
 

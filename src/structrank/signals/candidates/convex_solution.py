@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._array import NDArray
 from ...model.objective import mu_max
-from ...solvers.driver import Result
+from ...solvers.result import Result
 from ..solutions import Solution
 from ..trial import Trial
 from .base import Candidate, Estimate, Prediction

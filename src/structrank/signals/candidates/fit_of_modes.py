@@ -9,7 +9,7 @@ import numpy as np
 from ..._array import Array, NDArray
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
-from ...solvers.driver import Result
+from ...solvers.result import Result
 from ..solutions import Solution
 from ..trial import Trial
 from .base import Candidate, Estimate, Prediction, everywhere
