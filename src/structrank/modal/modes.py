@@ -26,7 +26,7 @@ class NoModes(ValueError):
     ...     frequencies(np.random.default_rng(1).standard_normal(40))
     ... except NoModes as error:
     ...     print(str(error).partition(":")[0])
-    nothing but noise is found in the samples, so they have no modes
+    only noise is found in the samples, so they have no modes
     """
 
 
