@@ -87,7 +87,7 @@ class TestOptimum:
 
     @pytest.mark.parametrize("size", [30, nightly(60)])
     def test_of_larger_matrices(self, size, rng, monkeypatch):
-        """Where interior points take too long, beside SCS."""
+        """Matrices for which interior point methods take too long, compared with SCS."""
         problem = modes_problem(Hankel(2 * size - 1, window=size), rng)
         optimum = first_order_optimum(problem, 1e-8)
         for form_small_ones, gap in ((True, 3e-7), (False, 1e-5)):
@@ -232,7 +232,7 @@ class TestProbableBound:
     @pytest.mark.parametrize(
         "values",
         [
-            np.linspace(1, 0.9, 30),  # no gap to speak of
+            np.linspace(1, 0.9, 30),  # hardly any gap
             np.r_[1 + 1e-9, np.ones(29)],  # a cluster with one a little above it
             np.r_[np.ones(10), np.zeros(20)],
             np.r_[1.0, 0.999, np.full(28, 1e-3)],
@@ -488,7 +488,7 @@ class TestSymmetric:
     """Symmetric matrices are searched for in one factor."""
 
     def test_pairs_of_both_signs(self, rng):
-        """Lanczos sees one vector of two equal singular values, and both lie in what it spans."""
+        """Lanczos finds one vector for two equal singular values; its span contains both."""
         Q = np.linalg.qr(rng.standard_normal((12, 12)))[0]
         A = (Q * [3.0, -3.0, 2.0, -1.0, *np.zeros(8)]) @ Q.T
         found = top_singular_pairs(lambda v: A @ v, lambda u: A.T @ u, rng.standard_normal(12), 3)
@@ -526,7 +526,7 @@ class TestSymmetric:
 
 @pytest.mark.parametrize("shape", [(1200, 101), (101, 1200), (400, 380)])
 def test_bound_of_the_nuclear_norm_holds_for_any_guess(shape, rng):
-    """Also for one whose columns are dependent, or all there can be."""
+    """The bound also holds for dependent columns, and for as many columns as possible."""
     structure = Hankel(sum(shape) - 1, window=shape[0])
     y = rng.standard_normal(sum(shape) - 1)
     norm = np.sum(np.linalg.svd(structure.to_dense(y), compute_uv=False))
@@ -539,7 +539,7 @@ def test_bound_of_the_nuclear_norm_holds_for_any_guess(shape, rng):
 
 
 def test_square_structure_with_an_offset(rng):
-    """Symmetric but for its offset: the same as by the index map."""
+    """Symmetric except for its offset: the same as with the index map."""
     b, offset = rng.standard_normal(9), rng.standard_normal((5, 5))
     hankel = Hankel(9, window=5)
     hankel.offset = offset

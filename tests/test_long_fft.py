@@ -1,4 +1,4 @@
-"""Long FFTs, in two passes and in two halves, against SciPy's, and the products that use them."""
+"""Long FFTs in two passes and in two halves, compared with SciPy; products that use them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tolerance(dtype):
 
 
 def assert_same_values(got, expected, dtype):
-    """Every frequency kept is one of the expected, and none is missing up to conjugation."""
+    """Check that both contain the same frequencies, up to order and conjugation."""
     scale = tolerance(dtype) * np.max(np.abs(expected))
     distance = np.abs(got[:, None] - expected[None, :])
     assert np.max(np.min(distance, axis=1)) <= scale

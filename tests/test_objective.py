@@ -272,7 +272,7 @@ def test_transform_of_a_mirrored_factor(rng, long, monkeypatch):
 
 @pytest.mark.parametrize("name", SYMMETRIC)
 class TestSymmetric:
-    """One factor in place of two, beside the objective that does not know it is enough."""
+    """One factor instead of two, compared with the objective in both factors."""
 
     signs = np.array([1.0, -1.0, 1.0])
 
@@ -320,7 +320,7 @@ class TestSymmetric:
             np.testing.assert_allclose(got, value, atol=1e-11)
 
     def test_search(self, case):
-        """It takes the steps of the search in both factors, and so ends where that one does."""
+        """It makes the same steps as the search in both factors, and ends at the same point."""
         fast, slow, X = case
         points = [local_search(o, X, max_steps=8, tolerance=0.0) for o in (fast, slow)]
         np.testing.assert_allclose(*(point.X.to_dense() for point in points), atol=1e-9)

@@ -1,4 +1,4 @@
-"""Problems and measurements: what they mean, and what bad input is told."""
+"""Problems and measurements: their meaning, and the errors for bad input."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class TestMeasures:
 
 
 class TestBadInput:
-    """Each a clear error naming what was got and what was expected, before any work."""
+    """Errors say what was given and what is expected, before any work is done."""
 
     @pytest.mark.parametrize("kind", [None, "lifted", Mask(np.ones(9, dtype=bool))])
     def test_shape_of_b(self, rng, kind):

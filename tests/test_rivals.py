@@ -33,7 +33,7 @@ ON_RELAX = [padmm, padmm2, dadmm2, dppa, factored_admm]
 
 
 def running_mean():
-    """A measure that is no diagonal: means of neighbours."""
+    """A measure that is not diagonal: means of neighbours."""
     return Operator(
         lambda y: (y + np.roll(y, 1)) / 2,
         lambda d: (d + np.roll(d, -1)) / 2,

@@ -38,7 +38,7 @@ CASES = [
 
 
 def spoiled_problem(name, dtype, kind, rng):
-    """A small problem, a few of whose samples are grossly wrong, and a threshold."""
+    """A small problem with gross errors in a few samples, and a threshold."""
     S = ALL[name]
     size = int(np.prod(S.signal_shape))
     weights = Weighted(np.linspace(0.2, 1.5, size).reshape(S.signal_shape))
@@ -54,7 +54,7 @@ def spoiled_problem(name, dtype, kind, rng):
 
 
 def joint_value(problem, threshold, y, outliers):
-    """The objective in y and s, literally; outliers in the units of the samples."""
+    """The objective in y and s by its definition; outliers in the units of the samples."""
     weights = problem.sample_weights
     weights = np.ones(problem.b.shape) if weights is None else weights
     residual = problem.measure.forward(y) + weights * outliers - problem.data

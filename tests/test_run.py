@@ -1,4 +1,4 @@
-"""The driver: criteria, statuses, history, callbacks, interruption, what results say."""
+"""The driver: criteria, statuses, history, callbacks, interruption, texts of results."""
 
 from __future__ import annotations
 

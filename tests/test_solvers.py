@@ -188,7 +188,7 @@ class TestLocalSearch:
         np.testing.assert_array_equal(X.V, before[1])
 
     def test_wide_spread_of_singular_values_costs_few_steps(self, rng):
-        """Amplitudes over four decades: the Gram matrices make the search blind to them."""
+        """Amplitudes over four decades do not slow the search, because of the Gram matrices."""
         t = np.arange(256)
         amplitudes = 10.0 ** -np.arange(5)
         frequencies = (np.arange(5) + 0.3) / 5

@@ -85,7 +85,7 @@ def test_B_vanishes_on_structured_matrices_and_on_no_others(structure, rng):
     B = structure_matrix(structure)
     y = rng.standard_normal(structure.signal_shape)
     np.testing.assert_array_equal(B @ vec(structure, structure.to_dense(y)), 0)
-    # The kernel is no larger than the structured matrices: rank + signal entries = columns.
+    # The kernel contains only structured matrices: rank + signal entries = columns.
     reduced = structure.block_column()
     entries = int(np.prod(reduced.signal_shape))
     rank = np.linalg.matrix_rank(B.toarray()) if B.shape[0] else 0

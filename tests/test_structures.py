@@ -1,4 +1,4 @@
-"""Every structure, dtype and array library against the index map, the slow truth."""
+"""Every structure, dtype and array library, compared with the slow index map."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def assert_close(got, expected, scale=None):
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("dtype", DTYPES)
 class TestContract:
-    """What every structure promises, whatever the array library and dtype."""
+    """The contract of every structure, for every array library and dtype."""
 
     @pytest.fixture
     def data(self, structure, rng, dtype, library):
@@ -139,7 +139,7 @@ def test_linear_operator_promotes_what_it_is_applied_to(rng):
 
 @pytest.mark.parametrize("n", [11, 14, 16])
 def test_lengths_that_cannot_be_split(rng, n, monkeypatch):
-    """Long transforms need two factors of similar size; others take the usual way."""
+    """Long transforms need two factors of similar size; other lengths use SciPy."""
     monkeypatch.setattr("structrank._array.transforms.SIZES", FFTSizes(long=8))
     y, v = rng.standard_normal(n), rng.standard_normal(n)
     np.testing.assert_allclose(Circulant(n).matmul(y, v), dense(Circulant(n), y) @ v, atol=1e-12)
@@ -152,7 +152,7 @@ def test_mixed_real_and_complex_arguments(rng):
 
 
 class TestAffine:
-    """An offset enters Q(y) and its products, not the adjoint; the average undoes it."""
+    """An offset is part of Q(y) and its products, not of the adjoint; the average removes it."""
 
     def test_products(self, rng):
         y, U, V = rng.standard_normal(3), rng.standard_normal((3, 2)), rng.standard_normal((4, 2))
