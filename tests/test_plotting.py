@@ -33,6 +33,8 @@ from structrank.views import (
     save_picture,
 )
 
+pytestmark = pytest.mark.xdist_group("plotting")  # one worker makes the results
+
 N = 60
 T = np.arange(N)
 RNG = np.random.default_rng(0)

@@ -25,6 +25,8 @@ from structrank.views.content import number_and_error
 from structrank.views.page import PageLayout
 from structrank.views.report import write_report
 
+pytestmark = pytest.mark.xdist_group("report")  # one worker makes the results
+
 N = 60
 T = np.arange(N)
 RNG = np.random.default_rng(0)

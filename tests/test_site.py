@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import io
@@ -15,10 +16,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from conftest import nightly
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 MADE = ("_build", "gallery", "generated", "backreferences")
+SLOW = ("plot_co2", "plot_outliers", "plot_sunspots", "plot_trajectories")  # run in make nightly
 SAYS_A_FIGURE = r"structrank[^\n]*?\d[^\n]*\n"  # and what it is compared with, on one line
 
 
@@ -59,14 +62,26 @@ def test_every_public_name_is_in_the_reference(module):
     assert set(importlib.import_module(module).__all__) <= listed
 
 
+def examples():
+    return sorted(EXAMPLES.glob("plot_*.py"))
+
+
+def needs_recordings(example):
+    return "STRUCTRANK_DATA" in example.read_text()
+
+
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def site(tmp_path_factory, request):
     """The site, built once in a folder of its own, without recordings."""
+    slow_ones_run = "not nightly" not in request.config.getoption("markexpr")
+    run = [e.name for e in examples() if not needs_recordings(e)]
+    run = [name for name in run if slow_ones_run or Path(name).stem not in SLOW]
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {k: v for k, v in os.environ.items() if k != "STRUCTRANK_DATA"}
     command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "docs", "html"]
+    command += ["-D", "sphinx_gallery_conf.filename_pattern=" + "|".join(run)]
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True
     )
@@ -125,21 +140,28 @@ def test_nothing_is_fetched_from_elsewhere(site):
             assert not re.search(r'(?:src|href)="https?://', tag), f"{page.name}: {tag}"
 
 
-def examples():
-    return sorted(EXAMPLES.glob("plot_*.py"))
-
-
 def test_gallery_has_ten_examples():
     assert len(examples()) >= 10
 
 
-@pytest.mark.xdist_group("site")
 @pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
+def test_example_imports_what_there_is(example):
+    """Also those that are not run here."""
+    for node in ast.walk(ast.parse(example.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("structrank"):
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, name.name) for name in node.names)
+
+
+@pytest.mark.xdist_group("site")
+@pytest.mark.parametrize(
+    "example", [nightly(e) if e.stem in SLOW else e for e in examples()], ids=lambda p: p.stem
+)
 def test_example_states_a_figure_beside_its_rival(example, site):
     """In its output; examples on recordings, which are not here, in the code that prints it."""
     text = example.read_text()
     assert "Where it fails" in text
-    if "STRUCTRANK_DATA" in text:
+    if needs_recordings(example):
         assert re.search(r'print\(\s*f?"[^"]*structrank', text)
         return
     page = (site / "gallery" / f"{example.stem}.html").read_text()
