@@ -92,7 +92,7 @@ def realization_problem(
             f"covariances have {lags} lags after lag 0, but columns={columns} lags are expected: "
             "pass more lags or use fewer columns"
         )
-    if not (weights is None or (isinstance(weights, str) and weights == "lifted")):
+    if weights is not None and str(weights) != "lifted":
         raise ValueError(f"weights is {weights!r}, but None or 'lifted' is expected")
     xp = array_namespace(v)
     unseen = xp.zeros((rows - 1, n, n), dtype=v.dtype, device=device(v))
