@@ -1,0 +1,152 @@
+"""Ctrl-C at any moment of any public function: the result says so, or KeyboardInterrupt passes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.fft
+from conftest import nightly
+
+from structrank import (
+    Hankel,
+    Problem,
+    Result,
+    Status,
+    Stop,
+    approximate_gcd,
+    choose_rank,
+    denoise,
+    find_modes,
+    find_outliers,
+    forecast,
+    frequencies,
+    gcg,
+    gcgls,
+    homotopy,
+    identify,
+    impute,
+    noise_mu,
+    path,
+    random_system,
+    realize,
+    realize_outputs,
+    recover,
+    refit,
+    select_mu,
+    solve,
+    solve_robust,
+    solve_trusted,
+    solve_within,
+)
+from structrank.solvers import rivals
+
+T = np.arange(24)
+CLEAN = np.cos(0.6 * T) + 0.5 * np.cos(1.4 * T + 0.5)
+SAMPLES = CLEAN + 0.1 * np.random.default_rng(0).standard_normal(T.size)
+GAPPY = np.where(T % 5 == 3, np.nan, SAMPLES)
+SPOILED = SAMPLES + 5.0 * (T == 11)
+PROBLEM = Problem(Hankel(T.size, window=12), SAMPLES, 2.0, "lifted")
+SMALL = Problem(Hankel(9, window=5), SAMPLES[:9], 0.3)
+SOLVED = solve(PROBLEM)
+STOP = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-2)
+MUS = [6.0, 4.0, 2.0]
+SYSTEM = random_system(1, order=2, normalization="spectral", spectral_radius=0.9)
+INPUT = np.random.default_rng(1).standard_normal(80)
+OUTPUT = np.convolve(INPUT, 0.8 ** np.arange(80))[:80]
+
+CALLS = {
+    "gcg": lambda: gcg(PROBLEM, 1.0, stop=STOP),
+    "gcgls": lambda: gcgls(PROBLEM, 1.0, stop=STOP),
+    "solve": lambda: solve(PROBLEM),
+    "homotopy": lambda: homotopy(PROBLEM, [1.0, 10.0], stop=STOP),
+    "solve_robust": lambda: solve_robust(PROBLEM, 0.5),
+    "solve_trusted": lambda: solve_trusted(PROBLEM, T < 3),
+    "solve_within": lambda: solve_within(PROBLEM, 1.0, gap=1e-2, rtol=1e-2),
+    "path": lambda: path(PROBLEM, MUS),
+    "noise_mu": lambda: noise_mu(PROBLEM, 0.1),
+    "select_mu": lambda: select_mu(PROBLEM),
+    "choose_rank": lambda: choose_rank(SOLVED),
+    "find_modes": lambda: find_modes(SOLVED, 4),
+    "refit": lambda: refit(SOLVED, 4),
+    "recover": lambda: recover(GAPPY),
+    "recover robust": lambda: recover(SPOILED, robust=True, kind="refit"),
+    "impute": lambda: impute(GAPPY, kind="refit"),
+    "denoise": lambda: denoise(SAMPLES, kind="refit"),
+    "forecast": lambda: forecast(SAMPLES, 3, rank=4),
+    "frequencies": lambda: frequencies(SAMPLES),
+    "find_outliers": lambda: find_outliers(
+        Problem(Hankel(T.size, window=12), SPOILED, 1.0, "lifted")
+    ),
+    "identify": lambda: identify(INPUT, OUTPUT, max_order=2),
+    "realize": lambda: realize(SYSTEM.covariances(20), 2),
+    "realize_outputs": lambda: realize_outputs(SYSTEM.simulate(steps=2000), lags=8),
+    "approximate_gcd": lambda: approximate_gcd([2.0, 3.0, 1.0], [3.0, 4.0001, 1.0]),
+    **{
+        name: lambda name=name: getattr(rivals, name)(PROBLEM, stop=STOP)
+        for name in ("padmm", "padmm2", "dadmm2", "dppa", "factored_admm")
+    },
+    "apg_svt": lambda: rivals.apg_svt(PROBLEM, 1.0, stop=STOP),
+    "weighted_slra": lambda: rivals.weighted_slra(PROBLEM, 4),
+    "interior_point": lambda: rivals.interior_point(SMALL),
+}
+
+
+class CtrlC:
+    """Presses Ctrl-C when structrank calls a function of its own for the n-th time."""
+
+    def __init__(self, moment=None):
+        self.moment, self.calls = moment, 0
+
+    def _trace(self, frame, event, argument):
+        if frame.f_globals.get("__name__", "").startswith("structrank"):
+            self.calls += 1
+            if self.calls == self.moment:
+                raise KeyboardInterrupt
+
+    def __enter__(self):
+        self._before = sys.gettrace()
+        sys.settrace(self._trace)
+        return self
+
+    def __exit__(self, *_):
+        sys.settrace(self._before)
+
+
+def surroundings():
+    """What a function must leave as it was."""
+    return (
+        list(warnings.filters),
+        np.geterr(),
+        np.get_printoptions(),
+        scipy.fft.get_workers(),
+        signal.getsignal(signal.SIGINT),
+    )
+
+
+def says_interrupted(returned):
+    if isinstance(returned, list):  # of path: the solutions that are complete
+        return len(returned) < len(MUS)
+    return isinstance(returned, Result) and returned.status is Status.INTERRUPTED
+
+
+@pytest.mark.parametrize("moments", [3, nightly(30)])
+@pytest.mark.parametrize("name", CALLS)
+def test_ctrl_c_is_never_lost(name, moments):
+    call = CALLS[name]
+    assert not says_interrupted(call())  # modules are loaded
+    with CtrlC() as full:
+        call()
+    before = surroundings()
+    for k in range(moments):
+        with CtrlC(max(round((k + 0.5) / moments * full.calls), 1)) as pressed:
+            try:
+                returned = call()
+            except KeyboardInterrupt:
+                returned = None
+        assert pressed.calls >= pressed.moment
+        assert returned is None or says_interrupted(returned)
+        assert surroundings() == before
