@@ -10,8 +10,11 @@ import pytest
 from conftest import nightly
 
 from structrank import (
+    Circulant,
+    Hankel,
     Mask,
     Modes,
+    Problem,
     denoise,
     find_outliers,
     forecast,
@@ -509,6 +512,26 @@ def test_the_only_sample_of_a_channel_is_no_gross_error():
     problem = hankel_problem(samples, 5, 1)
     assert not np.any(find_outliers(problem))
     assert np.all(np.isfinite(recover(samples, window=5, channels=1, robust=True).signal))
+
+
+@pytest.mark.parametrize(
+    ("problem", "error", "message"),
+    [
+        (np.ones(20), TypeError, "problem is ndarray, but a Problem is expected"),
+        (Problem(Circulant(5), np.ones(5), 1.0), ValueError, "but a Hankel or Toeplitz"),
+        (
+            Problem(Hankel(5, window=3), np.ones(5), 1.0, (lambda y: 2 * y, lambda d: 2 * d)),
+            ValueError,
+            "measured by an operator, but samples of the signal are expected",
+        ),
+    ],
+)
+def test_outliers_are_found_in_samples_of_signals_only(problem, error, message):
+    with pytest.raises(error, match=message):
+        find_outliers(problem)
+    good = hankel_problem(np.cos(np.arange(20.0)))
+    with pytest.raises(TypeError, match="search is float, but a OutlierSearch"):
+        find_outliers(good, search=4.0)
 
 
 @pytest.mark.parametrize("seed", [0, nightly(1)])

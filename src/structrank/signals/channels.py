@@ -92,7 +92,7 @@ def scaled_modes(modes: Modes, sizes: Any) -> Modes:
     Parameters
     ----------
     modes : Modes
-        Of the channels divided by their sizes.
+        The modes of the channels divided by their sizes.
     sizes : ndarray or float
         What `channel_sizes` returned.
     """

@@ -88,7 +88,7 @@ def combine(
     predictions : sequence of Prediction
         All of the trial: one of them may know how the size of errors varies along the signal.
     reference : array
-        Of the library and precision of the signal.
+        An array of the library and precision of the signal.
 
     Returns
     -------
