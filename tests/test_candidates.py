@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
-from structrank import ConvergenceWarning, find_outliers, impute, recover
+from structrank import find_outliers, impute, recover
 from structrank.signals.candidates import (
     CANDIDATES,
     Candidate,
@@ -174,19 +171,6 @@ def test_warnings_name_the_line_that_called(rng):
         with pytest.warns(UserWarning, match="gross errors") as caught:
             function(given, **options)
         assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_calls_in_threads_agree_and_leave_the_filters_alone(rng):
-    samples = samples_of(rng, 30)
-    filters = list(warnings.filters)
-    alone = recover(samples)
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: recover(samples).signal, range(8)))
-    for signal in found:
-        np.testing.assert_array_equal(signal, alone.signal)
-    assert warnings.filters == filters
-    with pytest.warns(ConvergenceWarning):
-        warnings.warn("still heard", ConvergenceWarning, stacklevel=1)
 
 
 def test_local_windows_predict_nothing_for_very_short_signals():
