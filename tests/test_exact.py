@@ -224,9 +224,10 @@ class TestProbableBound:
             lambda v: A @ v,
             lambda u: A.conj().T @ u,
             start,
-            tolerance=tolerance,
+            tolerance=np.inf,
             max_steps=steps,
             failure=1e-10,
+            bound_tolerance=tolerance,
         )
 
     @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class TestTopSingularPairs:
         np.testing.assert_allclose(top.values, expected, rtol=1e-9)
         np.testing.assert_allclose(A @ top.V, top.U * top.values, atol=1e-9)
         np.testing.assert_allclose(top.U.conj().T @ top.U, np.eye(count), atol=1e-10)
-        assert top.upper >= expected[0] * (1 - 1e-12)
+        assert top.likely_top >= expected[0] * (1 - 1e-12)
 
     def test_residuals_are_the_true_ones(self, rng):
         A = rng.standard_normal((60, 80))
@@ -49,9 +49,9 @@ class TestTopSingularPairs:
         A = np.outer(rng.standard_normal(7), rng.standard_normal(5))
         top = top_singular_pairs(*products(A), np.ones(5), 3)
         assert top.values[0] == pytest.approx(np.linalg.norm(A))
-        assert top.upper == pytest.approx(np.linalg.norm(A))
+        assert top.likely_top == pytest.approx(np.linalg.norm(A))
         zero = top_singular_pairs(*products(np.zeros((7, 5))), np.ones(5), 2)
-        assert zero.upper == 0.0
+        assert zero.likely_top == 0.0
 
     def test_clustered_values(self):
         A = np.diag(np.concatenate([np.ones(20), np.linspace(0.9, 0.1, 20)]))

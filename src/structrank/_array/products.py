@@ -89,6 +89,8 @@ def _columns_contiguous(*arrays: NDArray) -> bool:
 def gram(A: Array, B: Array) -> NDArray:
     """Compute the small matrix `A^H B`, on the host in double precision."""
     product: NDArray
+    if 0 in (A.shape[1], B.shape[1]):  # BLAS complains about empty matrices
+        return np.zeros((A.shape[1], B.shape[1]), np.complex128 if is_complex(A) else np.float64)
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
         if A is B and is_complex(A):  # one triangle is enough; it does not pay for real ones
             upper = _blas("herk", A.dtype)(1.0, A, trans=2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .._array import Array
 from ..structures import Structure
 from .linalg import SingularPairs, top_singular_pairs
@@ -40,6 +42,7 @@ class Gradient:
         tolerance: float,
         max_steps: int = 60,
         failure: float | None = None,
+        bound_tolerance: float = np.inf,
     ) -> SingularPairs:
         """Compute leading singular pairs of `-grad f(X)`, the direction of steepest descent."""
         return top_singular_pairs(
@@ -50,4 +53,5 @@ class Gradient:
             tolerance=tolerance,
             max_steps=max_steps,
             failure=failure,
+            bound_tolerance=bound_tolerance,
         )

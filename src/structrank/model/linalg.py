@@ -51,9 +51,8 @@ class SingularPairs(NamedTuple):
     """Leading singular pairs `A v_i = s_i u_i`, largest first.
 
     `residuals[i]` is `||A^H u_i - s_i v_i||`: some singular value of A differs from `values[i]` by
-    at most this much. `upper` is an upper bound of the top singular value. It is either the first
-    value plus its residual, which is evidence but not a proof, or a bound that fails with a known
-    probability.
+    at most this much. `upper` is an upper bound of the top singular value that fails with a known
+    probability, or infinity if no bound was asked for.
     """
 
     U: Array
@@ -61,6 +60,11 @@ class SingularPairs(NamedTuple):
     V: Array
     residuals: NDArray
     upper: float
+
+    @property
+    def likely_top(self) -> float:
+        """The first value plus its residual: probably above the top singular value, not surely."""
+        return float(self.values[0] + self.residuals[0])
 
 
 def top_singular_pairs(
@@ -72,20 +76,22 @@ def top_singular_pairs(
     tolerance: float = 1e-3,
     max_steps: int = 60,
     failure: float | None = None,
+    bound_tolerance: float = np.inf,
+    low_enough: float = 0.0,
     lanczos: Lanczos = Lanczos(),
 ) -> SingularPairs:
     """Compute leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
 
-    Both bases are kept orthogonal. The method stops when `upper` exceeds the first singular value
-    by at most `tolerance` times that value. The accuracy of the other pairs is not checked.
+    Both bases are kept orthogonal. The method stops when the residual of the first pair and the
+    distance of `upper` from its value are small. The accuracy of the other pairs is not checked.
 
-    With `failure`, `upper` is below the top singular value s with at most this probability over a
-    Gaussian start. The next vector of the right basis, `p(A^H A) start` for a known polynomial p,
-    has norm one, so `|p(s^2)| <= 1 / |<start, v>|` for the top vector v. A random start is rarely
-    that orthogonal to v, and p grows beyond its roots, the squares of `values`: s cannot be far
-    above them. See J. L. M. van Dorsselaer, M. E. Hochstenbach and H. A. van der Vorst, "Computing
-    probabilistic bounds for extreme eigenvalues of symmetric matrices with the Lanczos method",
-    SIAM J. Matrix Anal. Appl. 22 (2000).
+    With `failure`, `upper` is below the top singular value s with at most this probability over
+    the random part of the start. The next vector of the right basis, `p(A^H A) start` for a known
+    polynomial p, has norm one, so `|p(s^2)| <= 1 / |<start, v>|` for the top vector v. A random
+    start is rarely that orthogonal to v, and p grows beyond its roots, the squares of `values`: s
+    cannot be far above them. See J. L. M. van Dorsselaer, M. E. Hochstenbach and H. A. van der
+    Vorst, "Computing probabilistic bounds for extreme eigenvalues of symmetric matrices with the
+    Lanczos method", SIAM J. Matrix Anal. Appl. 22 (2000).
 
     Parameters
     ----------
@@ -93,15 +99,21 @@ def top_singular_pairs(
         Products `A @ v` and `A^H @ u` with vectors.
     start : array, shape (N,)
         First vector of the right basis. A random vector finds the top pair with
-        probability one. Adding a good guess to it makes the method faster.
+        probability one. Adding a good guess to it makes the method faster. With `failure` it has
+        to be a standard Gaussian vector plus any vector that does not depend on it.
     count : int
         Number of pairs wanted. Fewer are returned if the matrix has a lower rank.
     tolerance : float
-        By how much `upper` may exceed the first singular value, relative to that value.
+        Largest residual of the first pair, relative to its value.
     max_steps : int
         Largest dimension of the bases.
     failure : float, optional
-        Probability that `upper` is too low. Needs a random start.
+        Probability that `upper` is too low. Without it there is no bound.
+    bound_tolerance : float
+        By how much `upper` may exceed the first value, relative to that value. Infinity takes the
+        bound that is there when the pair is accurate, at no cost.
+    low_enough : float
+        A bound below this is accurate enough.
     lanczos : Lanczos
         Settings of the method.
 
@@ -125,14 +137,15 @@ def top_singular_pairs(
         done = process.complete or process.steps >= max_steps
         if not done and process.steps < next_check:
             continue
-        if failure is None:
-            first, upper = process.first_and_residual()
-            next_check = process.steps + 1
-        else:
-            first, upper = process.first_and_bound(start, failure)
-            next_check = process.steps + 1 + process.steps // lanczos.checks
-        if done or upper <= (1 + tolerance) * first:
+        first, residual = process.first_and_residual()
+        next_check = process.steps + 1
+        if not done and residual > tolerance * first:
+            continue
+        upper = np.inf if failure is None else process.bound(start, failure)
+        wanted = max((1 + bound_tolerance) * first, low_enough)
+        if done or bound_tolerance == np.inf or upper <= wanted:
             return process.pairs(count, upper)
+        next_check += process.steps // lanczos.checks
 
 
 def random_vector(size: int, reference: Array, seed: int) -> Array:
@@ -179,16 +192,16 @@ class _Bidiagonalisation:
         self.complete = min(alpha, self.betas[-1]) <= negligible
 
     def first_and_residual(self) -> tuple[float, float]:
-        """Return the first singular value, and its sum with its residual."""
+        """Return the first singular value and its residual."""
         _, values, _, residuals = self._svd()
-        return float(values[0]), float(values[0] + residuals[0])
+        return float(values[0]), float(residuals[0])
 
-    def first_and_bound(self, start: Array, failure: float) -> tuple[float, float]:
-        """Return the first singular value, and a bound that fails with a known probability."""
+    def bound(self, start: Array, failure: float) -> float:
+        """Return a bound of the top singular value that fails with a known probability."""
         values = np.linalg.svd(self._projected(), compute_uv=False)
         couplings = np.array(self.alphas) * np.array(self.betas)
         safety = 1 + self.lanczos.rounding.norms * self.epsilon
-        return float(values[0]), _probable_bound(values, couplings, start, failure, safety)
+        return _probable_bound(values, couplings, start, failure, safety)
 
     def pairs(self, count: int, upper: float) -> SingularPairs:
         """Return the leading pairs of the projected matrix, in the original coordinates."""
@@ -216,12 +229,13 @@ def _probable_bound(
 ) -> float:
     """Bound that the top singular value exceeds with a probability of at most `failure`.
 
-    The polynomial is `prod (t - values^2) / prod couplings`. A coordinate of a random unit vector
-    of n numbers is below d with a probability of at most `d sqrt(2 n / pi)` if they are real
-    and `n d^2` if they are complex. `safety` is a factor for rounding errors.
+    The polynomial is `prod (t - values^2) / prod couplings`. The part of the start along the top
+    vector is Gaussian, around whatever mean. It is below d with a probability of at most
+    `d sqrt(2 / pi)` if it is real and `d^2 / 2` if it is complex. `safety` is a factor for rounding
+    errors.
     """
-    size = start.shape[0]
-    rare = (failure / size) ** 0.5 if is_complex(start) else failure * (np.pi / 2 / size) ** 0.5
+    least = (2 * failure) ** 0.5 if is_complex(start) else failure * (np.pi / 2) ** 0.5
+    rare = least / _norm(start)
     top = float(values[0])
     if np.any(couplings <= 0):  # the basis contains the top pair
         return safety * top

@@ -11,7 +11,6 @@ from .._checks import one_of, positive
 from ..structures import Structure
 from . import quartic
 from .gradient import Gradient
-from .linalg import random_vector
 from .lowrank import LowRank
 from .penalties import (
     Factors,
@@ -21,6 +20,7 @@ from .penalties import (
     SparseDifferencePenalty,
 )
 from .problem import Problem
+from .starts import RandomStarts
 
 
 @dataclass
@@ -287,9 +287,9 @@ def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projectio
     reference = problem.backprojection
     zero = LowRank.zeros(problem.structure.shape, reference)
     gradient = objective.gradient(objective.at(zero))
-    start = random_vector(problem.structure.shape[1], reference, seed=0)
+    start = RandomStarts(problem, zero).draw()
     exact, most_steps = 1e-10, 300  # more digits than any use of mu needs
-    return gradient.top(1, start, tolerance=exact, max_steps=most_steps).upper
+    return gradient.top(1, start, tolerance=exact, max_steps=most_steps).likely_top
 
 
 def natural_lam(problem: Problem) -> float:

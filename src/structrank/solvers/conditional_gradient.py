@@ -5,8 +5,8 @@ Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 import numpy as np
@@ -14,12 +14,14 @@ import numpy as np
 from .._array import Array, array_namespace, epsilon, inner
 from .._checks import instance_of, one_of, positive_int
 from ..model.certificate import penalized_gap
-from ..model.linalg import Rounding, SingularPairs, random_vector
+from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
+from ..model.starts import Randomness, RandomStarts
 from .driver import Callback, run
 from .local_search import local_search
+from .proven import Proof, proven_norm
 from .result import Result
 from .state import State
 from .step import StepPlane, atom
@@ -35,6 +37,7 @@ def gcg(
     pairs: int = 1,
     start: LowRank | None = None,
     stop: Stop | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -63,6 +66,9 @@ def gcg(
         `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
         Default: the stopping rule of the paper.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
@@ -90,6 +96,7 @@ def gcg(
         search_steps=0,
         start=start,
         stop=stop,
+        rng=rng,
     )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
@@ -105,6 +112,7 @@ def gcgls(
     search_tolerance: float | None = None,
     start: LowRank | None = None,
     stop: Stop | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -138,6 +146,9 @@ def gcgls(
         `LowRank.ones(problem.structure.shape, problem.backprojection)`.
     stop : Stop, optional
         Default: the stopping rule of the paper.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
@@ -166,6 +177,7 @@ def gcgls(
         search_tolerance=search_tolerance,
         start=start,
         stop=stop,
+        rng=rng,
     )
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
 
@@ -187,7 +199,7 @@ class Accuracy:
     pruned: float = 1e-7  # smallest singular value kept, over the largest; phi sees its square
     recycled: int = 4  # least number of singular pairs kept for the next Lanczos start
     guess: float = 10.0  # weight of these pairs relative to the random noise in that start
-    rounding: Rounding = field(default_factory=Rounding)
+    proof: Proof = field(default_factory=Proof)
 
     def aim(self, gap: float, stop: Stop | None) -> float:
         """Choose the gap to aim at next, from the gap that was reached."""
@@ -207,6 +219,7 @@ def gcgls_states(
     search_tolerance: float | None = None,
     start: LowRank | None = None,
     stop: Stop | None = None,
+    rng: Randomness = 0,
     accuracy: Accuracy = Accuracy(),
 ) -> Iterator[State]:
     """Generate the iterates of `gcgls`, or of `gcg` if `search_steps` is 0; the start comes first.
@@ -221,7 +234,15 @@ def gcgls_states(
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")
     X = checked_start(start, problem)
     return algorithm_1(
-        objective, X, step, pairs, search_steps, search_tolerance, stop=stop, accuracy=accuracy
+        objective,
+        X,
+        step,
+        pairs,
+        search_steps,
+        search_tolerance,
+        stop=stop,
+        rng=rng,
+        accuracy=accuracy,
     )
 
 
@@ -234,30 +255,29 @@ def algorithm_1(
     search_tolerance: float | None = None,
     *,
     stop: Stop | None = None,
+    rng: Randomness = 0,
     accuracy: Accuracy = Accuracy(),
 ) -> Iterator[State]:
     """Generate the iterates of Algorithm 1, with the line numbers of the paper."""
     reference = objective.problem.backprojection
-    pruned = max(accuracy.pruned, accuracy.rounding.sums * epsilon(reference))
+    pruned = max(accuracy.pruned, accuracy.proof.rounding.sums * epsilon(reference))
+    starts = RandomStarts(objective.problem, X, rng)
     X = X.balanced(pruned)  # line 1
     top, aim = None, accuracy.coarsest
     for k in count(1):  # line 2
         point = objective.at(X)
-        noise = random_vector(X.shape[1], reference, seed=k)
         top = objective.gradient(point).top(  # line 3
             max(pairs, accuracy.recycled),
-            _lanczos_start(top, noise, accuracy.guess),
+            _lanczos_start(top, starts.draw(), accuracy.guess),
             tolerance=min(aim, accuracy.coarsest_pair),
+            failure=accuracy.proof.failure,
         )
-        state = _state(objective, X, point, top)
-        if stop is not None and stop.gap is not None and state.gap <= stop.gap:
-            # The Lanczos method may have found a lower pair: check with a purely random start.
-            cold = random_vector(X.shape[1], reference, seed=-k % 2**32)
-            finest = accuracy.aim(0.0, stop)
-            again = objective.gradient(point).top(1, cold, tolerance=accuracy.share * finest)
-            state = _state(objective, X, point, max(top, again, key=lambda t: t.upper))
-        aim = accuracy.aim(state.gap, stop)
-        yield state
+        state = GradientState.of(objective, X, point, top, starts, accuracy)
+        aim = accuracy.aim(state.likely_gap, stop)
+        if stop is not None and stop.gap is not None and state.likely_gap <= stop.gap:
+            yield state.certified()
+        else:
+            yield state
 
         eta = 2 / (k + 1)  # line 4
         Z = atom(top, objective.mu, pairs)
@@ -271,33 +291,79 @@ def algorithm_1(
         X = X.balanced(pruned)
 
 
-def _state(objective: Penalized, X: LowRank, point: Point, top: SingularPairs) -> State:
-    """Describe an iterate with balanced factors, with its certified gap."""
-    smooth, nuclear_norm = objective.smooth(point), point.half_norms
-    phi = smooth + objective.mu * nuclear_norm
+@dataclass(frozen=True, eq=False)
+class GradientState(State):
+    """An iterate of Algorithm 1, whose gap is proven from one more Lanczos run when asked for.
+
+    The gap of every iterate is proven, but only as well as the Lanczos run of its step allows at
+    no extra cost.
+    """
+
+    likely_gap: float  # what a proof is likely to find
+    prove: Callable[[], float] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        objective: Penalized,
+        X: LowRank,
+        point: Point,
+        top: SingularPairs,
+        starts: RandomStarts,
+        accuracy: Accuracy,
+    ) -> GradientState:
+        """Describe an iterate with balanced factors."""
+        phi = objective.psi(point)
+        likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
+
+        def prove() -> float:
+            here = objective.at(X)
+            tolerance = max(accuracy.share * likely, epsilon(X.U))
+            norm = proven_norm(
+                objective.gradient(here),
+                X,
+                starts.draw(),
+                mu=objective.mu,
+                tolerance=tolerance,
+                proof=accuracy.proof,
+            )
+            return _relative_gap(objective, here, norm, accuracy.proof)
+
+        return cls(
+            X=X,
+            y=objective.signal(point),
+            objective=phi,
+            loss=point.loss,
+            violation=objective.violation(point),
+            gap=_relative_gap(objective, point, top.upper, accuracy.proof),
+            top_value=float(top.values[0]),
+            likely_gap=likely,
+            prove=prove,
+        )
+
+    def certified(self) -> State:
+        return replace(self, gap=min(self.gap, self.prove()))
+
+
+def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:
+    """The gap of (reform2) over its objective, for an upper bound of the top singular value."""
+    phi = objective.psi(point)
+    rounding = proof.rounding.sums * epsilon(point.y) * objective.magnitude(point)
     gap = penalized_gap(
-        smooth=smooth,
-        nuclear_norm=nuclear_norm,
+        smooth=objective.smooth(point),
+        nuclear_norm=point.half_norms,
         slope=objective.slope_at_zero(point) + objective.curvature(point),
-        top_value=top.upper,
+        top_value=top_value + rounding,
         mu=objective.mu,
     )
-    return State(
-        X=X,
-        y=objective.signal(point),
-        objective=phi,
-        loss=point.loss,
-        violation=objective.violation(point),
-        gap=gap / phi if phi > 0 else 0.0,
-        top_value=float(top.values[0]),
-    )
+    return gap / phi if phi > 0 else 0.0
 
 
 def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:
-    """Mix the last singular vectors with enough noise to find new directions."""
-    noise = noise / float(np.sqrt(inner(noise, noise)))
+    """Add the last singular vectors to the noise, which is left to find new directions."""
     if top is None:
         return noise
     guess = array_namespace(noise).sum(top.V, axis=1)
     tiny = 1e-30  # avoids a division by zero
-    return noise + (weight / max(float(np.sqrt(inner(guess, guess))), tiny)) * guess
+    ratio = inner(noise, noise) / max(inner(guess, guess), tiny)
+    return noise + weight * float(np.sqrt(ratio)) * guess

@@ -15,6 +15,7 @@ from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.objective import Penalized, Point, mu_max
 from ..model.problem import Problem, checked_start
+from ..model.starts import Randomness
 from .driver import Callback, iterate, run, warn_if_limited
 from .exact import solve_states
 from .multipliers import Lagrangian, first_lam, method_of_multipliers
@@ -45,6 +46,7 @@ def solve_within(
     start: LowRank | None = None,
     max_iter: int = 200,
     max_time: float | None = None,
+    rng: Randomness = 0,
     search: MuSearch = MuSearch(),
 ) -> Result:
     """Find the signal of least nuclear norm within a given distance of the samples.
@@ -73,6 +75,9 @@ def solve_within(
         Largest number of iterations per value of mu.
     max_time : float, optional
         Time limit in seconds for the whole search.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     search : MuSearch
         Limits of the search for mu.
 
@@ -104,7 +109,7 @@ def solve_within(
             trial = replace(problem, mu=float(np.exp(root.place)))
             left = None if max_time == np.inf else max(max_time - seconds, search.least_time)
             stop = Stop(max_iter, xtol=None, rtol=None, gap=gap, max_time=left)
-            result = iterate(solve_states(trial, gap, start=X), trial, stop=stop)
+            result = iterate(solve_states(trial, gap, start=X, rng=rng), trial, stop=stop)
             X, seconds = result.X, seconds + result.history.time[-1]
             distance = float(np.sqrt(2 * trial.misfit(result.y)))
             if abs(distance - delta) <= rtol * delta or not result.status.converged:
@@ -209,6 +214,7 @@ def solve_trusted(
     start: LowRank | None = None,
     max_iter: int = 200,
     max_time: float | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -233,6 +239,9 @@ def solve_trusted(
         Largest number of iterations.
     max_time : float, optional
         Time limit in seconds, without the time spent in callbacks.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
@@ -256,7 +265,7 @@ def solve_trusted(
     instance_of(problem, Problem, "problem")
     mask = _checked_trusted(problem, trusted)
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = _iterates(problem, mask, checked_start(start, problem), float(gap))
+    states = _iterates(problem, mask, checked_start(start, problem), float(gap), rng)
     return run(
         states, problem, stop=stop, callback=callback, progress=progress, label="solve_trusted"
     )
@@ -305,12 +314,14 @@ class TrustedAugmented(Lagrangian):
         return array_namespace(gamma).where(self.trusted, 0.0 * gamma, gamma)
 
 
-def _iterates(problem: Problem, mask: np.ndarray, X: LowRank, aim: float) -> Iterator[State]:
+def _iterates(
+    problem: Problem, mask: np.ndarray, X: LowRank, aim: float, rng: Randomness
+) -> Iterator[State]:
     plain = Penalized(problem, first_lam(problem))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     trusted, gamma = like(mask, problem.backprojection), plain.gamma(plain.at(X))
     objective = TrustedAugmented(problem, trusted, plain.lam, zero, gamma)
-    return method_of_multipliers(objective, X, aim)
+    return method_of_multipliers(objective, X, aim, rng)
 
 
 def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:

@@ -148,6 +148,9 @@ class _Loop:
         best = self.best
         if best is None:
             raise ValueError(f"{self.label} made no iterates, but at least one is expected")
+        if status not in (Status.SOLVED, Status.INTERRUPTED):
+            best = best.certified()
+            self.bound = max(self.bound, best.objective * (1 - best.gap))
         return Result(
             y=best.y,
             X=best.X,

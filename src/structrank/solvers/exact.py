@@ -14,6 +14,7 @@ from ..model.certificate import nuclear_norm_bound
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
+from ..model.starts import Randomness, RandomStarts
 from .conditional_gradient import gcgls_states
 from .driver import Callback, iterate, run
 from .multipliers import (
@@ -23,8 +24,8 @@ from .multipliers import (
     first_lam,
     lower_bound,
     method_of_multipliers,
-    proven_top,
 )
+from .proven import proven_top
 from .polish import Polishing, polished
 from .result import Result
 from .state import State
@@ -38,6 +39,7 @@ def solve(
     start: LowRank | None = None,
     max_iter: int = 200,
     max_time: float | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -66,6 +68,9 @@ def solve(
         Largest number of iterations.
     max_time : float, optional
         Time limit in seconds, without the time spent in callbacks.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
@@ -85,7 +90,7 @@ def solve(
     (1, True)
     """
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = solve_states(problem, gap, start=start)
+    states = solve_states(problem, gap, start=start, rng=rng)
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="solve")
 
 
@@ -96,6 +101,7 @@ def homotopy(
     penalty: str = "projection",
     start: LowRank | None = None,
     stop: Stop | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> Result:
@@ -115,6 +121,9 @@ def homotopy(
         Default: zero.
     stop : Stop, optional
         When `gcgls` continues with the next lam. Default: the stopping rule of the paper.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of the start and of each solution; a true return value stops the
         run.
@@ -140,7 +149,7 @@ def homotopy(
         raise ValueError(
             f"lams is {lams}, but one or more numbers in increasing order are expected"
         )
-    states = _homotopy(problem, lams, penalty, checked_start(start, problem), stop)
+    states = _homotopy(problem, lams, penalty, checked_start(start, problem), stop, rng)
     every = Stop(len(lams) + 1, xtol=None, rtol=None)
     return run(states, problem, stop=every, callback=callback, progress=progress, label="homotopy")
 
@@ -178,28 +187,36 @@ class RelaxedLagrangian(Lagrangian):
         )
 
 
-def solve_states(problem: Problem, gap: float, *, start: LowRank | None = None) -> Iterator[State]:
+def solve_states(
+    problem: Problem, gap: float, *, start: LowRank | None = None, rng: Randomness = 0
+) -> Iterator[State]:
     """Generate the iterates of `solve`, the start first."""
     instance_of(problem, Problem, "problem")
     X = checked_start(start, problem)
     plain = Penalized(problem, first_lam(problem))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     objective = RelaxedLagrangian(problem, plain.lam, zero, plain.gamma(plain.at(X)))
-    return method_of_multipliers(objective, X, gap)
+    return method_of_multipliers(objective, X, gap, rng)
 
 
 def _homotopy(
-    problem: Problem, lams: list[float], penalty: str, X: LowRank, stop: Stop | None
+    problem: Problem,
+    lams: list[float],
+    penalty: str,
+    X: LowRank,
+    stop: Stop | None,
+    rng: Randomness,
 ) -> Iterator[State]:
     bound_tolerance = 1e-4  # relative; the error of a penalised solution is larger
     for k, lam in enumerate([lams[0], *lams]):
         objective = Penalized(problem, lam, penalty)
         if k > 0:
-            states = gcgls_states(problem, lam, penalty=penalty, start=X, stop=stop)
+            states = gcgls_states(problem, lam, penalty=penalty, start=X, stop=stop, rng=rng)
             X = iterate(states, problem, stop=stop).X
         point = objective.at(X)
         gradient = objective.gradient(point)
-        top = proven_top(gradient, problem.backprojection, k, bound_tolerance)
+        start = RandomStarts(problem, X, rng).draw()
+        top = proven_top(gradient, start, 1, bound_tolerance)
         bound = lower_bound(objective, point, gradient, top, problem.data, objective.gamma(point))
         loss = problem.misfit(objective.signal(point))
         yield certified_state(objective, X, point, top, bound, loss)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
 
 import numpy as np
 
@@ -18,16 +17,17 @@ from .._array import (
     is_complex,
     like,
     rotate,
-    to_numpy,
 )
-from ..model.certificate import DenseLimit, dual_bound, nuclear_norm_bound
+from ..model.certificate import dual_bound, nuclear_norm_bound
 from ..model.gradient import Gradient
-from ..model.linalg import Rounding, SingularPairs, random_vector
+from ..model.linalg import Rounding, SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point, natural_lam
 from ..model.problem import Problem
+from ..model.starts import Randomness, RandomStarts
 from .augmented import Augmented
 from .local_search import local_search
+from .proven import Proof, proven_top
 from .state import State
 from .step import StepPlane, atom
 
@@ -37,13 +37,10 @@ class MultiplierMethod:
     """Settings of the method of multipliers.
 
     The values were chosen on the problems of `benchmarks.certified`, where 28 combinations were
-    tried. They change the time that a run takes, not its solution. Only `failure` and
-    `rounding` matter for the certificate.
+    tried. They change the time that a run takes, not its solution. Only `proof` matters for the
+    certificate.
     """
 
-    failure: float = 1e-10  # probability that one bound of a top singular value is too low
-    first_seed: int = 2**31  # seed of the first start for these bounds; not used elsewhere
-    lanczos_steps: int = 300  # largest number of Lanczos steps for one bound
     stiffness: float = 10.0  # first lam over the curvature of the misfit as a function of X
     growth: float = 5.0  # factor on lam when X approaches the structure too slowly
     slow: float = 0.25  # too slowly: more than this fraction of the violation remains
@@ -62,10 +59,7 @@ class MultiplierMethod:
     search_floor: float = 1.5  # power of machine epsilon: smallest decrease of psi per search step
     negligible: float = 1e-7  # smallest singular value kept, over the largest
     drop: float = 0.1  # change of the gradient by dropped singular values, over gap and mu
-    rounding: Rounding = field(default_factory=Rounding)
-    dense: DenseLimit = field(
-        default_factory=DenseLimit
-    )  # smaller matrices may be formed for a bound
+    proof: Proof = field(default_factory=Proof)
 
 
 class Lagrangian(Augmented):
@@ -118,12 +112,14 @@ class Lagrangian(Augmented):
             self.samples,
             self.priced(gamma),
             self.excess(gamma),
-            self.method.rounding,
+            self.method.proof.rounding,
         )
         return certified_state(self, X, point, top, bound, self.misfit(self.signal(point)))
 
 
-def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iterator[State]:
+def method_of_multipliers(
+    objective: Lagrangian, X: LowRank, aim: float, rng: Randomness
+) -> Iterator[State]:
     """Generate the iterates of the method of multipliers; steps of gcgls solve its subproblems.
 
     Parameters
@@ -134,17 +130,21 @@ def method_of_multipliers(objective: Lagrangian, X: LowRank, aim: float) -> Iter
         Where to start.
     aim : float
         The relative gap asked for.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts for the bounds, as in `RandomStarts`.
     """
     method, reference, mu = objective.method, objective.problem.backprojection, objective.mu
     symmetric = objective.structure.symmetric and not is_complex(reference)
-    rounding = method.rounding.sums * epsilon(reference)
+    rounding = method.proof.rounding.sums * epsilon(reference)
     X = (X.symmetric_part() if symmetric else X).balanced(max(method.negligible, rounding))
+    starts = RandomStarts(objective.problem, X, rng)
     upper, lower, gap, last_violation, effort = np.inf, 0.0, 1.0, np.inf, 1.0
-    for k in count():
+    while True:
         objective, point = objective.tight(X)
         gradient = objective.gradient(point)
         accuracy = max(method.bound_share * gap, method.finest_share * aim)
-        top = proven_top(gradient, reference, k, min(accuracy, method.coarsest_bound), method)
+        accuracy = min(accuracy, method.coarsest_bound)
+        top = proven_top(gradient, starts.draw(), method.pairs, accuracy, method.proof)
         state = objective.state(X, point, gradient, top)
         violation = state.violation
         upper = min(upper, state.objective)
@@ -203,46 +203,6 @@ def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:
 def first_lam(problem: Problem, method: MultiplierMethod = MultiplierMethod()) -> float:
     """Choose the first lam: above the curvature of the misfit as a function of X."""
     return method.stiffness * natural_lam(problem)
-
-
-def proven_top(
-    gradient: Gradient,
-    reference: Array,
-    draw: int,
-    tolerance: float,
-    method: MultiplierMethod = MultiplierMethod(),
-) -> SingularPairs:
-    """Compute top singular pairs from a new random start, with a proven upper bound.
-
-    Equal singular values can end the Lanczos method before its bound is tight. In this case the
-    matrix is formed, if it is small.
-
-    Parameters
-    ----------
-    gradient : Gradient
-    reference : array
-        An array of the library, device and precision of the problem.
-    draw : int
-        Number of the random start, 0 for the first.
-    tolerance : float
-        Relative accuracy of the bound.
-    method : MultiplierMethod
-    """
-    N = gradient.structure.shape[1]
-    start = random_vector(N, reference, seed=method.first_seed + draw)
-    top = gradient.top(
-        method.pairs,
-        start,
-        tolerance=tolerance,
-        max_steps=method.lanczos_steps,
-        failure=method.failure,
-    )
-    if top.upper > (1 + tolerance) * top.values[0] and method.dense.allows(gradient.structure):
-        norm = float(np.linalg.norm(to_numpy(gradient.matmul(like(np.eye(N), reference))), 2))
-        top = top._replace(
-            upper=min(top.upper, norm * (1 + method.rounding.norms * epsilon(reference)))
-        )
-    return top
 
 
 def lower_bound(

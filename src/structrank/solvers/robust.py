@@ -15,6 +15,7 @@ from ..model.measure import Operator, Weighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.scale import deviation_by_median
+from ..model.starts import Randomness
 from .driver import Callback, run
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
 from .result import Result
@@ -77,6 +78,7 @@ def solve_robust(
     start: LowRank | None = None,
     max_iter: int = 200,
     max_time: float | None = None,
+    rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
 ) -> RobustResult:
@@ -112,6 +114,9 @@ def solve_robust(
         Largest number of iterations.
     max_time : float, optional
         Time limit in seconds, without the time spent in callbacks and on the threshold.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the bound on the optimum is proven. With an integer
+        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
     callback : callable, optional
         Called with the `State` of every iterate; a true return value stops the run. The loss in
         the state is the Huber loss.
@@ -139,7 +144,7 @@ def solve_robust(
     if threshold is None:
         threshold, X = _estimated_threshold(problem, X)
     huber = HuberLoss(problem, positive(threshold, "threshold"))
-    states = _iterates(huber, X, float(gap))
+    states = _iterates(huber, X, float(gap), rng)
     result = run(
         states, problem, stop=stop, callback=callback, progress=progress, label="solve_robust"
     )
@@ -257,7 +262,7 @@ class RobustAugmented(Lagrangian):
         return self.huber.problem.data
 
 
-def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
+def _iterates(huber: HuberLoss, X: LowRank, aim: float, rng: Randomness = 0) -> Iterator[State]:
     problem = huber.problem
     plain = Penalized(problem, first_lam(problem))
     y = plain.signal(plain.at(X))
@@ -265,7 +270,7 @@ def _iterates(huber: HuberLoss, X: LowRank, aim: float) -> Iterator[State]:
     residual = problem.residual(y)
     gamma = huber.factors(residual, 0.0) ** 2 * residual
     objective = RobustAugmented(huber, plain.lam, zero, gamma, 0.0, y)
-    return method_of_multipliers(objective, X, aim)
+    return method_of_multipliers(objective, X, aim, rng)
 
 
 def _estimated_threshold(

@@ -1,0 +1,75 @@
+"""Random starts for the Lanczos method that the data do not depend on."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from .._array import Array, gram, is_complex, like, to_numpy
+from .lowrank import LowRank
+from .problem import Problem
+
+Randomness = int | np.random.Generator | None
+"""What a user passes as `rng`."""
+
+
+class RandomStarts:
+    """A sequence of Gaussian vectors, from which upper bounds of singular values are proven.
+
+    The proofs hold for starts that are independent of the matrix. A fixed seed is not enough for
+    that: data can be built to be orthogonal to its vectors, and a start `X` from an earlier run
+    depends on them.
+
+    Parameters
+    ----------
+    problem : Problem
+    X : LowRank
+        Where the solver starts.
+    rng : int, numpy.random.Generator or None
+        An integer is mixed with a hash of the data and of `X`: runs can be repeated, and nobody
+        can build data against the vectors without inverting the hash. None draws fresh entropy
+        from the operating system, which makes the proof hold for any data. A generator is used
+        as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, LowRank, Problem
+    >>> from structrank.model.starts import RandomStarts
+    >>> problem = Problem(Hankel(5, window=3), np.arange(5.0), mu=1.0)
+    >>> zero = LowRank.zeros((3, 3), problem.b)
+    >>> one, again = RandomStarts(problem, zero), RandomStarts(problem, zero)
+    >>> bool(np.all(one.draw() == again.draw()))
+    True
+    """
+
+    def __init__(self, problem: Problem, X: LowRank, rng: Randomness = 0) -> None:
+        self.reference, self.size = problem.backprojection, problem.structure.shape[1]
+        if rng is None or isinstance(rng, np.random.Generator):
+            self.generator = np.random.default_rng(rng)
+        else:
+            self.generator = np.random.default_rng([int(rng), *_digest(problem, X)])
+
+    def draw(self) -> Array:
+        """Draw the next vector, in the library, device and data type of the problem."""
+        values = self.generator.standard_normal(self.size)
+        if is_complex(self.reference):
+            values = values + 1j * self.generator.standard_normal(self.size)
+        return like(values, self.reference)
+
+
+def _digest(problem: Problem, X: LowRank) -> list[int]:
+    """A hash of the data and of a start, as non-negative integers."""
+    digest = hashlib.blake2b(digest_size=32)
+    weights = problem.sample_weights
+    parts = [
+        problem.data,
+        problem.b if weights is None else weights,
+        gram(X.U, X.U),
+        gram(X.V, X.V),
+    ]
+    for part in parts:
+        digest.update(np.ascontiguousarray(to_numpy(part)).tobytes())
+    digest.update(repr((problem.structure, problem.mu, X.shape)).encode())
+    return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]

@@ -1,0 +1,114 @@
+"""Top singular pairs of a gradient, with an upper bound that is as good as proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .._array import Array, array_namespace, epsilon, gram, like, rotate, to_numpy
+from ..model.certificate import DenseLimit
+from ..model.gradient import Gradient
+from ..model.linalg import Rounding, SingularPairs, top_singular_pairs
+from ..model.lowrank import LowRank
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the bounds of a run promise, and how much work they may take."""
+
+    failure: float = 1e-10  # probability that one bound of a top singular value is too low
+    lanczos_steps: int = 300  # largest number of Lanczos steps for one bound
+    rounding: Rounding = field(default_factory=Rounding)
+    dense: DenseLimit = field(default_factory=DenseLimit)  # smaller matrices may be formed
+
+
+def proven_top(
+    gradient: Gradient, start: Array, count: int, tolerance: float, proof: Proof = Proof()
+) -> SingularPairs:
+    """Compute top singular pairs of `-grad f(X)`, with a proven upper bound of the first value.
+
+    Equal singular values can end the Lanczos method before its bound is tight. In this case the
+    matrix is formed, if it is small.
+
+    Parameters
+    ----------
+    gradient : Gradient
+    start : array
+        A standard Gaussian vector, plus any vector that does not depend on it.
+    count : int
+        Number of pairs wanted.
+    tolerance : float
+        Relative accuracy of the bound that is aimed at.
+    proof : Proof
+    """
+    top = gradient.top(
+        count,
+        start,
+        tolerance=np.inf,
+        max_steps=proof.lanczos_steps,
+        failure=proof.failure,
+        bound_tolerance=tolerance,
+    )
+    if top.upper > (1 + tolerance) * top.values[0] and proof.dense.allows(gradient.structure):
+        unit = like(np.eye(gradient.structure.shape[1]), start)
+        norm = float(np.linalg.norm(to_numpy(gradient.matmul(unit)), 2))
+        safe = norm * (1 + proof.rounding.norms * epsilon(start))
+        top = top._replace(upper=min(top.upper, safe))
+    return top
+
+
+def proven_norm(
+    gradient: Gradient,
+    X: LowRank,
+    start: Array,
+    *,
+    mu: float,
+    tolerance: float,
+    proof: Proof = Proof(),
+) -> float:
+    """Bound the norm of the gradient near a solution, where it has many singular values near mu.
+
+    They slow the Lanczos method down, but their singular vectors are about those of X. In
+    orthonormal bases W and V of its columns and rows, and of what is orthogonal to them, the
+    gradient has four blocks. The norm of the matrix of their norms is a bound. Three of them are
+    thin; only the last one, which has no such cluster, takes a Lanczos run.
+
+    Parameters
+    ----------
+    gradient : Gradient
+    X : LowRank
+    start : array
+        A standard Gaussian vector, plus any vector that does not depend on it.
+    mu : float
+        A last block below this needs no better bound.
+    tolerance : float
+        Relative accuracy of the bound that is aimed at.
+    proof : Proof
+    """
+    if X.rank == 0:
+        return proven_top(gradient, start, 1, tolerance, proof).upper
+    linalg = array_namespace(X.U).linalg
+    W, V = linalg.qr(X.U)[0], linalg.qr(X.V)[0]
+
+    def outside(basis: Array, x: Array) -> Array:
+        return x - rotate(basis, gram(basis, x))
+
+    image, coimage = gradient.matmul(V), gradient.rmatmul(W)
+    corner = gram(W, image)
+    below, beside = outside(W, image), outside(V, coimage)
+    rest = top_singular_pairs(
+        lambda v: outside(W, gradient.matmul(outside(V, v[:, None])))[:, 0],
+        lambda u: outside(V, gradient.rmatmul(outside(W, u[:, None])))[:, 0],
+        start,
+        tolerance=np.inf,
+        max_steps=proof.lanczos_steps,
+        failure=proof.failure,
+        bound_tolerance=tolerance,
+        low_enough=mu,
+    )
+    squares = [np.linalg.norm(gram(block, block), 2) for block in (beside, below)]
+    norms = np.empty((2, 2))
+    norms[0, 0], norms[1, 1] = np.linalg.norm(corner, 2), rest.upper
+    norms[0, 1], norms[1, 0] = np.sqrt(squares)
+    return float(np.linalg.norm(norms, 2)) * (1 + proof.rounding.norms * epsilon(start))

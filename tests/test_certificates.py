@@ -1,0 +1,171 @@
+"""Bounds that are claimed: never above an objective that is attained, whatever the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import random_array
+
+from benchmarks import certificates
+from structrank import (
+    Hankel,
+    LowRank,
+    Mask,
+    Penalized,
+    Problem,
+    Status,
+    Stop,
+    gcg,
+    gcgls,
+    homotopy,
+    mu_max,
+    solve,
+    solve_robust,
+    solve_trusted,
+    solve_within,
+)
+from structrank.model.linalg import top_singular_pairs
+from structrank.model.starts import RandomStarts
+
+
+@pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
+def test_no_bound_of_any_iterate_is_false(capsys):
+    assert certificates.check_bounds(600, first=1000) == 0
+    assert "0 above" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
+def test_no_bound_of_thirty_thousand_iterates_is_false():
+    assert certificates.check_bounds(30_000, first=0) == 0
+
+
+@pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_a_printed_run_that_ends_by_its_gap_is_that_good(seed):
+    rng = np.random.default_rng(seed)
+    S = Hankel(25, window=11)
+    t = np.arange(25)
+    b = np.cos(rng.uniform(0, np.pi) * t) + 0.5 * rng.standard_normal(25)
+    problem = Problem(S, b, 0.1 * mu_max(Problem(S, b, 1.0)))
+    stop = Stop(5000, xtol=None, rtol=None, gap=1e-3)
+    rough = gcg(problem, 1.0, step="paper", pairs=1, stop=stop)
+    fine = gcgls(problem, 1.0, stop=Stop(500, xtol=None, rtol=None, gap=1e-8))
+    assert rough.gap >= 1 - fine.objective / rough.objective
+    if rough.status is Status.SOLVED:
+        assert 1 - fine.objective / rough.objective <= 1e-3
+
+
+class TestWarmStarts:
+    """A guess beside the Gaussian start: the bound keeps its probability."""
+
+    @pytest.mark.parametrize("dtype", ["float64", "complex128"])
+    @pytest.mark.parametrize("weight", [0.0, 1.0, 100.0])
+    def test_fails_no_more_often_than_it_says(self, dtype, weight):
+        rng = np.random.default_rng(0)
+        failure, trials, failures = 0.1, 400, 0
+        U, V = (np.linalg.qr(random_array(rng, (40, 40), dtype))[0] for _ in range(2))
+        values = np.r_[1.0, np.linspace(0.9, 0.1, 39)]
+        A = (U * values) @ V.conj().T
+        for _ in range(trials):
+            # The worst guess: it has no part along the top vector.
+            start = random_array(rng, 40, dtype) + weight * np.sqrt(40) * V[:, 1]
+            top = top_singular_pairs(
+                lambda v: A @ v, lambda u: A.conj().T @ u, start, max_steps=3, failure=failure
+            )
+            failures += top.upper < 1 - 1e-12
+        deviation = np.sqrt(trials * failure * (1 - failure))
+        assert failures <= trials * failure + 3 * deviation
+
+
+class TestAdversaries:
+    """Data that are orthogonal to the starts of a fixed seed, or of another run."""
+
+    @staticmethod
+    def against(start, structure):
+        """A signal whose matrix has rank one and maps the start to zero."""
+        columns = structure.shape[1]
+        roots = np.roots(start[::-1])  # sum_l start_l z^l = 0
+        z = roots[np.argmin(np.abs(np.abs(roots) - 1))]
+        assert abs(np.polyval(start[::-1], z)) < 1e-8 * np.sum(np.abs(start))
+        length = structure.shape[0] + columns - 1
+        return (z ** np.arange(length)).astype(complex)
+
+    @pytest.mark.parametrize("method", ["solve", "gcgls", "gcg", "homotopy", "robust", "trusted"])
+    def test_data_built_against_the_starts_do_not_fool(self, method):
+        S = Hankel(19, window=10)
+        innocent = Problem(S, np.ones(19, dtype=complex), 0.1)
+        zero = LowRank.zeros(S.shape, innocent.b)
+        b = self.against(RandomStarts(innocent, zero).draw(), S)
+        problem = Problem(S, b, 0.1)
+        stop = Stop(200, xtol=None, rtol=None, gap=1e-2)
+        run = {
+            "solve": lambda: solve(problem, 1e-2),
+            "gcgls": lambda: gcgls(problem, 1.0, stop=stop),
+            "gcg": lambda: gcg(problem, 1.0, stop=stop),
+            "homotopy": lambda: homotopy(problem, [1.0, 10.0]),
+            "robust": lambda: solve_robust(problem, 5.0, 1e-2),
+            "trusted": lambda: solve_trusted(problem, np.arange(19) == 0, 1e-2),
+        }[method]
+        result = run()
+        assert result.rank >= 1
+        assert np.linalg.norm(result.y - b) < 0.5 * np.linalg.norm(b)
+
+    def test_a_start_that_the_data_are_orthogonal_to_would_fool(self):
+        S = Hankel(19, window=10)
+        start = np.random.default_rng(0).standard_normal(10) + 0j
+        b = self.against(start, S)
+        gradient = Penalized(Problem(S, b, 0.1), 1.0)
+        top = gradient.gradient(gradient.at(LowRank.zeros(S.shape, b))).top(
+            1, start, tolerance=1e-3, failure=1e-10
+        )
+        dense = np.linalg.norm(S.to_dense(b / S.multiplicity), 2)
+        assert top.values[0] < dense  # what the random starts protect from
+
+
+class TestRandomness:
+    S = Hankel(25, window=12)
+    b = np.cos(0.4 * np.arange(25)) + 0.3 * np.random.default_rng(1).standard_normal(25)
+    problem = Problem(S, b, 0.5, Mask(np.arange(25) % 3 > 0))
+
+    @pytest.mark.parametrize("rng", [0, 7])
+    def test_an_integer_repeats_a_run(self, rng):
+        one, two = (solve(self.problem, rng=rng) for _ in range(2))
+        assert np.array_equal(one.y, two.y)
+        assert one.history.gap == two.history.gap
+
+    def test_other_seeds_data_and_starts_draw_other_vectors(self):
+        zero = LowRank.zeros(self.S.shape, self.b)
+        base = RandomStarts(self.problem, zero).draw()
+        scaled = Problem(self.S, self.b * (1 + 1e-15), 0.5, Mask(np.arange(25) % 3 > 0))
+        others = [
+            RandomStarts(self.problem, zero, rng=1),
+            RandomStarts(scaled, zero),
+            RandomStarts(self.problem, LowRank.ones(self.S.shape, self.b)),
+            RandomStarts(Problem(self.S, self.b, 0.6), zero),
+            RandomStarts(Problem(self.S, self.b, 0.5), zero),
+            RandomStarts(self.problem, zero, rng=None),
+        ]
+        assert all(not np.allclose(base, other.draw()) for other in others)
+
+    @pytest.mark.parametrize("rng", [None, np.random.default_rng(3), 5])
+    def test_every_solver_takes_it(self, rng):
+        stop = Stop(200, xtol=None, rtol=None, gap=1e-3)
+        for result in (
+            solve(self.problem, 1e-3, rng=rng),
+            gcg(self.problem, 1.0, stop=Stop(), rng=rng),
+            gcgls(self.problem, 1.0, stop=stop, rng=rng),
+            homotopy(self.problem, [1.0, 10.0], rng=rng),
+            solve_robust(self.problem, 1.0, rng=rng),
+            solve_trusted(self.problem, np.arange(25) == 1, rng=rng),
+            solve_within(self.problem, 1.0, rng=rng),
+        ):
+            assert np.all(np.isfinite(result.y))
+
+
+def test_the_gap_of_a_run_without_one_is_proven_at_its_end():
+    problem = TestRandomness.problem
+    result = gcgls(problem, 1.0)
+    fine = gcgls(problem, 1.0, stop=Stop(500, xtol=None, rtol=None, gap=1e-9))
+    true = 1 - fine.objective / result.objective
+    assert true - 1e-9 <= result.gap <= max(3 * true, 1e-3) + 0.05
