@@ -19,6 +19,7 @@ from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
+from .corrective import CorrectiveSteps
 from .driver import Callback, run
 from .local_search import local_search
 from .proven import Proof, proven_norm
@@ -228,7 +229,7 @@ def gcgls_states(
     """
     instance_of(problem, Problem, "problem")
     objective = Penalized(problem, lam, penalty)
-    one_of(step, ("joint", "paper"), "step")
+    one_of(step, ("corrective", "joint", "paper"), "step")
     pairs = positive_int(pairs, "pairs")
     if search_tolerance is not None and not (search_tolerance >= 0):
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")
@@ -264,6 +265,7 @@ def algorithm_1(
     starts = RandomStarts(objective.problem, X, rng)
     X = X.balanced(pruned)  # line 1
     top, aim = None, accuracy.coarsest
+    corrective = CorrectiveSteps(objective, X)
     for k in count(1):  # line 2
         point = objective.at(X)
         top = objective.gradient(point).top(  # line 3
@@ -281,10 +283,12 @@ def algorithm_1(
 
         eta = 2 / (k + 1)  # line 4
         Z = atom(top, objective.mu, pairs)
-        plane = StepPlane(objective, point, Z, top)
-        kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
-
-        X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
+        if step == "corrective":
+            X = corrective.step(Z, top)  # lines 4 and 5
+        else:
+            plane = StepPlane(objective, point, Z, top)
+            kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
+            X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
         if search_steps and X.rank:  # line 6
             tolerance = accuracy.search * aim**2 if search_tolerance is None else search_tolerance
             X = local_search(objective, X, max_steps=search_steps, tolerance=tolerance).X

@@ -25,8 +25,8 @@ from .multipliers import (
     lower_bound,
     method_of_multipliers,
 )
-from .proven import proven_top
 from .polish import Polishing, polished
+from .proven import proven_top
 from .result import Result
 from .state import State
 from .stopping import Stop
