@@ -11,6 +11,7 @@ from conftest import AFFINE, STRUCTURES, random_array, to_library
 from conic import conic_optimum, modes_problem
 from literal import Literal
 
+from benchmarks import steps as step_benchmark
 from structrank import (
     ConvergenceWarning,
     Hankel,
@@ -28,10 +29,12 @@ from structrank import (
     mu_max,
     structure_matrix,
 )
-from structrank._array import to_numpy
+from structrank._array import inner, to_numpy
 from structrank.model.certificate import penalized_gap
 from structrank.solvers.conditional_gradient import Accuracy, gcgls_states
+from structrank.solvers.corrective import CorrectiveMemory, CorrectiveSteps
 from structrank.solvers.local_search import local_search
+from structrank.solvers.step import atom
 from structrank.structures.sparse import vec
 
 TIGHT = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-7)
@@ -385,3 +388,63 @@ def test_structure_matrix_agrees_with_the_reported_violation(rng):
     assert np.linalg.norm(Bx) == pytest.approx(
         result.history.violation[int(np.argmin(result.history.objective))], rel=1e-5
     )
+
+
+class TestCorrectiveSteps:
+    def test_weights_minimise_the_upper_bound(self, rng):
+        """Against the same quadratic, written out with dense matrices."""
+        S = Hankel(11, window=5)
+        problem = modes_problem(S, rng)
+        literal = Literal(problem, 1.5, "projection")
+        objective = Penalized(problem, 1.5)
+        steps = CorrectiveSteps(objective, LowRank.zeros(S.shape, problem.b))
+        X = LowRank.zeros(S.shape, problem.b)
+        for k in range(6):
+            point = objective.at(X.balanced(1e-14))
+            start = np.random.default_rng(k).standard_normal(S.shape[1])
+            top = objective.gradient(point).top(1, start, tolerance=1e-13)
+            X = steps.step(atom(top, problem.mu, 1), top)
+            parts = [a.to_dense() for a in steps.atoms]
+            for i, part in enumerate(parts):
+                slope = np.vdot(literal.gradient(X.to_dense()), part) + problem.mu
+                assert slope == pytest.approx(0.0, abs=1e-6)  # used atoms: stationary
+                assert steps.weights[i + 1] > 0
+
+    def test_memory_is_bounded_and_the_upper_bound_falls(self, rng):
+        problem = modes_problem(Hankel(25, window=11), rng)
+        objective = Penalized(problem, 1.0)
+        X = LowRank.zeros(problem.structure.shape, problem.b)
+        steps = CorrectiveSteps(objective, X, CorrectiveMemory(atoms=5))
+        bounds = []
+        for k in range(30):
+            point = objective.at(X.balanced(1e-14))
+            start = np.random.default_rng(k).standard_normal(X.shape[1])
+            top = objective.gradient(point).top(1, start, tolerance=1e-10)
+            X = steps.step(atom(top, problem.mu, 1), top)
+            w = steps.weights
+            change = w @ (steps.slopes + problem.mu * steps.norms) + w @ steps.quadratic @ w / 2
+            bounds.append(inner(problem.data, problem.data) / 2 + change)
+            assert objective.value(X) <= bounds[-1] * (1 + 1e-9)
+            assert len(steps.atoms) <= 5
+        assert all(b <= a * (1 + 1e-9) for a, b in itertools.pairwise(bounds))
+
+    @pytest.mark.parametrize("pairs", [1, 3])
+    def test_finds_the_optimum(self, rng, pairs):
+        problem = modes_problem(Hankel((5, 4), window=(3, 2)), rng)
+        best = gcgls(problem, 1.0, stop=TIGHT).objective
+        states = gcgls_states(problem, 1.0, step="corrective", pairs=pairs, search_steps=0)
+        value = [s.objective for s in itertools.islice(states, 150)][-1]
+        assert value == pytest.approx(best, rel=2e-3)
+
+    def test_not_together_with_a_local_search(self, rng):
+        with pytest.raises(ValueError, match="step is 'corrective'"):
+            gcgls(modes_problem(Hankel(11, window=5), rng), 1.0, step="corrective")
+
+
+def test_the_default_step_keeps_up_with_the_printed_one():
+    assert np.max(step_benchmark.ratios([10, 100], 4)) <= 1.1
+
+
+@pytest.mark.nightly
+def test_the_default_step_keeps_up_with_the_printed_one_in_long_runs():
+    assert np.max(step_benchmark.ratios([10, 100, 1000], 24)) <= 1.1

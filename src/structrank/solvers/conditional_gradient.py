@@ -34,7 +34,7 @@ def gcg(
     lam: float,
     *,
     penalty: str = "projection",
-    step: str = "joint",
+    step: str = "corrective",
     pairs: int = 1,
     start: LowRank | None = None,
     stop: Stop | None = None,
@@ -56,10 +56,11 @@ def gcg(
     penalty : {"projection", "difference"}
         Which B: "projection" gives the distance to the structured matrices, "difference" the
         paper's differences of neighbouring copies.
-    step : {"joint", "paper"}
+    step : {"corrective", "joint", "paper"}
         "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
-        theta of the new atom in closed form. "joint" computes both factors in closed form: this
-        is never worse, and it does not discard the start.
+        theta of the new atom in closed form. "joint" computes both factors in closed form: better
+        for one step, but slower in the long run. "corrective" computes the weights of the last
+        atoms again with each new one, which is better than both.
     pairs : int
         Number of singular pairs per step. The paper uses one.
     start : LowRank, optional
@@ -229,7 +230,8 @@ def gcgls_states(
     """
     instance_of(problem, Problem, "problem")
     objective = Penalized(problem, lam, penalty)
-    one_of(step, ("corrective", "joint", "paper"), "step")
+    # The local search moves X away from what the corrective steps know.
+    one_of(step, ("joint", "paper") if search_steps else ("corrective", "joint", "paper"), "step")
     pairs = positive_int(pairs, "pairs")
     if search_tolerance is not None and not (search_tolerance >= 0):
         raise ValueError(f"search_tolerance is {search_tolerance}, but at least 0 is expected")

@@ -105,7 +105,9 @@ class CorrectiveSteps:
         keep = values > self.memory.rounding * values[-1]
         roots = np.sqrt(values[keep])
         target = -(self.slopes + self.objective.mu * self.norms)
-        return nnls(roots[:, None] * vectors[:, keep].T, (vectors[:, keep].T @ target) / roots)[0]
+        scaled = (vectors[:, keep].T @ target) / roots
+        weights, _ = nnls(roots[:, None] * vectors[:, keep].T, scaled)
+        return np.asarray(weights)
 
     def _drop_unused(self) -> None:
         """Forget atoms without weight, and the base if it has none."""
