@@ -154,11 +154,16 @@ def solve_robust(
 
 
 def robust_states(
-    problem: Problem, threshold: float, gap: float, *, start: LowRank | None = None
+    problem: Problem,
+    threshold: float,
+    gap: float,
+    *,
+    start: LowRank | None = None,
+    rng: Randomness = 0,
 ) -> Iterator[State]:
     """The iterates of `solve_robust`, to be driven by `run` or `iterate`."""
     huber = HuberLoss(problem, positive(threshold, "threshold"))
-    return _iterates(huber, checked_start(start, problem), float(gap))
+    return _iterates(huber, checked_start(start, problem), float(gap), rng)
 
 
 class HuberLoss:
@@ -262,7 +267,7 @@ class RobustAugmented(Lagrangian):
         return self.huber.problem.data
 
 
-def _iterates(huber: HuberLoss, X: LowRank, aim: float, rng: Randomness = 0) -> Iterator[State]:
+def _iterates(huber: HuberLoss, X: LowRank, aim: float, rng: Randomness) -> Iterator[State]:
     problem = huber.problem
     plain = Penalized(problem, first_lam(problem))
     y = plain.signal(plain.at(X))
@@ -281,13 +286,14 @@ def _estimated_threshold(
     During the search mu decreases to its value: at first the threshold is far too high, and a low
     mu would fit the remaining outliers by many modes.
     """
+    fixed = np.random.default_rng(0)  # nothing is certified here, and scaled data scale the result
     plain = Penalized(problem, 1.0)
     threshold = _deviations(problem, plain.signal(plain.at(X)), search)
-    first = next(_iterates(HuberLoss(problem, threshold), X, search.rough))
+    first = next(_iterates(HuberLoss(problem, threshold), X, search.rough, fixed))
     mu = max(problem.mu, first.top_value / search.mu_factor)
     for _ in range(search.rounds):
         huber = HuberLoss(replace(problem, mu=mu), threshold)
-        for state in islice(_iterates(huber, X, search.rough), search.steps):
+        for state in islice(_iterates(huber, X, search.rough, fixed), search.steps):
             if state.top_value <= (1 + search.rough) * mu:
                 break
         last, threshold, X = threshold, _deviations(problem, state.y, search), state.X
