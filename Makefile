@@ -24,13 +24,14 @@ quick: .venv/ready-test
 	$(BIN)/ruff format --check .
 	$(PYTEST) -m quick $$(grep -l "mark.quick" tests/test_*.py)
 
-# Proves what a change must keep: style and types; every solver against conic solvers and every
+# Proves what a change must keep: style, types, layers; every solver against conic solvers and every
 # bound at every iterate; array libraries, number types and containers; commands, files, pictures;
 # all examples of docstrings and pages print what they say; the site builds without a warning.
 test: .venv/ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(PYTEST)
 
 # Proves what takes long: all of the above, larger matrices and more draws (coverage of intervals,

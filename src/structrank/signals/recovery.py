@@ -12,6 +12,7 @@ from .._array import Array, NDArray, to_numpy
 from .._checks import one_of
 from ..io.containers import unwrap
 from ..modal.modes import Modes
+from ..model.problem import Problem
 from ..selection.mu import Selection
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
@@ -222,20 +223,12 @@ def recover(
     problem = hankel_problem(values, window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     if robust:
-        outliers, doubt = search_outliers(problem, rng=rng)
-        if doubt is not None:
-            warn_caller(f"recover: {doubt}")
-        problem = problem.without(outliers)
+        outliers, problem = _without_outliers(problem, rng)
     structure: Any = problem.structure
     large = is_large(structure.lengths, prod(structure.block or (1,)))
     large = large and window is None and rank is None and kind == AUTO
     found = best_estimate(problem, known, kind, large=large, progress=progress)
-    if not found.result.status.converged:
-        warn_caller(
-            f"recover: the convex solution {found.result.outcome}, so mu, rank and noise may be "
-            "chosen less well than usual: pass rank or sigma if they are known",
-            ConvergenceWarning,
-        )
+    _warn_if_limited(found.result)
     estimate = found.estimate
 
     def back(values: Array) -> Any:
@@ -254,3 +247,20 @@ def recover(
         axis,
         samples,
     )
+
+
+def _without_outliers(problem: Problem, rng: int | np.random.Generator) -> tuple[NDArray, Problem]:
+    """Return which samples are gross errors, and the problem without them."""
+    outliers, doubt = search_outliers(problem, rng=rng)
+    if doubt is not None:
+        warn_caller(f"recover: {doubt}")
+    return outliers, problem.without(outliers)
+
+
+def _warn_if_limited(result: Result) -> None:
+    if not result.status.converged:
+        warn_caller(
+            f"recover: the convex solution {result.outcome}, so mu, rank and noise may be "
+            "chosen less well than usual: pass rank or sigma if they are known",
+            ConvergenceWarning,
+        )
