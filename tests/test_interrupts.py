@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import sys
 import warnings
@@ -102,6 +103,8 @@ class CtrlC:
         self.moment, self.calls = moment, 0
 
     def _trace(self, frame, event, argument):
+        if frame.f_code.co_flags & inspect.CO_GENERATOR:
+            return  # it may be about to be deleted, where Python ignores every exception
         if frame.f_globals.get("__name__", "").startswith("structrank"):
             self.calls += 1
             if self.calls == self.moment:
