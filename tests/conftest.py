@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import os
 
 # Set before the libraries are loaded. Each worker has one core: more threads only wait for
@@ -45,6 +47,18 @@ AFFINE = Indexed(
 def nightly(*values):
     """Parameters of a case that only `make nightly` runs."""
     return pytest.param(*values, marks=pytest.mark.nightly)
+
+
+def missing_imports(path):
+    """The names that a script imports from structrank and that do not exist."""
+    imports = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
+    return [
+        f"{node.module}.{alias.name}"
+        for node in imports
+        if (node.module or "").split(".")[0] == "structrank"
+        for alias in node.names
+        if not hasattr(importlib.import_module(node.module), alias.name)
+    ]
 
 
 @pytest.fixture(params=STRUCTURES)

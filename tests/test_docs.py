@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import missing_imports, nightly
 
 import structrank
 import structrank.estimators
@@ -124,9 +125,9 @@ def test_example_of_make_run(tmp_path):
     ("arguments", "says"),
     [
         (["benchmarks.scaling", "13"], "log-log slope"),
-        (["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
+        nightly(["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
-        (["benchmarks.certified", "--largest", "100"], "SCS"),
+        nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
         (["benchmarks.accuracy", "--seeds", "1", "--case", "1-D"], "1 of 1   (goal: at least 1)"),
         (
             ["benchmarks.selection", "--seeds", "1", "--settings", "1", "--method", "noise"],
@@ -140,6 +141,12 @@ def test_benchmarks_run(arguments, says):
     assert says in done.stdout
 
 
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)
+def test_benchmarks_import_what_there_is(path):
+    assert missing_imports(path) == []
+
+
+@pytest.mark.nightly
 def test_benchmark_draws_a_picture_and_keeps_an_old_one(tmp_path):
     picture = tmp_path / "new" / "picture.png"
     arguments = ["-m", "benchmarks.phase_transition", "--quick", "--draws", "1", "--out", picture]

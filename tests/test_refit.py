@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.optimize
-from conftest import AFFINE, to_library
+from conftest import AFFINE, nightly, to_library
 
 from structrank import (
     Circulant,
@@ -641,8 +641,9 @@ COVERAGE = {
 }
 
 
-@pytest.mark.parametrize("decibel", [10, 20])
-@pytest.mark.parametrize("name", COVERAGE)
+@pytest.mark.parametrize(
+    ("name", "decibel"), [("line", 10), ("plane", 20), nightly("line", 20), nightly("plane", 10)]
+)
 def test_95_percent_intervals_cover(name, decibel):
     """Of 250 draws of the noise, with its level estimated, and gaps."""
     structure, modes, real = COVERAGE[name]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib
 import io
@@ -16,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import nightly
+from conftest import missing_imports, nightly
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -147,10 +146,7 @@ def test_gallery_has_ten_examples():
 @pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
 def test_example_imports_what_there_is(example):
     """Also those that are not run here."""
-    for node in ast.walk(ast.parse(example.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("structrank"):
-            module = importlib.import_module(node.module)
-            assert all(hasattr(module, name.name) for name in node.names)
+    assert missing_imports(example) == []
 
 
 @pytest.mark.xdist_group("site")

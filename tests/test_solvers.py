@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import AFFINE, STRUCTURES, random_array, to_library
+from conftest import AFFINE, STRUCTURES, nightly, random_array, to_library
 from conic import conic_optimum, modes_problem
 from literal import Literal
 
@@ -72,7 +72,7 @@ def test_optimum_equals_the_conic_solvers(name, dtype, penalty, rng):
 
 
 @pytest.mark.parametrize("step", ["joint", "paper"])
-@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float64", nightly("complex128")])
 def test_gcg_reaches_the_conic_solvers_optimum(dtype, step, rng):
     # The printed step converges like 1/k, and fast only where the solution has rank one.
     problem = modes_problem(Hankel(7, window=3), rng, dtype, mu=0.5 if step == "joint" else 0.7)
