@@ -67,5 +67,5 @@ benchmarks: .venv/ready-test
 	touch $@
 
 clean:
-	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences
