@@ -24,9 +24,9 @@ def modes_problem(structure, rng, dtype="float64", share=0.7, mu=0.15, measure=N
     return Problem(structure, b, mu * mu_max(Problem(structure, b, 1.0, measure), lam), measure)
 
 
-def conic_optimum(problem, lam, penalty):
+def conic_optimum(problem, lam, penalty, recovery="projection"):
     """The optimal value of (reform2) by a conic solver, from the literal transcription."""
-    literal = Literal(problem, lam, penalty)
+    literal = Literal(problem, lam, penalty, recovery)
     S = problem.structure
     X = cp.Variable(S.shape, complex=np.iscomplexobj(problem.b))
     x = cp.vec(X, order="F")

@@ -11,16 +11,15 @@ from structrank.structures.sparse import unvec, vec
 class Literal:
     """f, grad f and phi of (reform2) on dense matrices, from the appendix's B and C."""
 
-    def __init__(self, problem, lam, penalty):
+    def __init__(self, problem, lam, penalty, recovery="projection"):
         self.problem, self.lam, self.mu = problem, lam, problem.mu
         self.structure = S = problem.structure
         n = S.shape[1] // S.block_column().shape[1]
-        C, B = recovery_matrix(S), structure_matrix(S)
+        B, mean = structure_matrix(S), recovery_matrix(S)
         if penalty == "projection":
-            places = np.arange(C.shape[1])
-            Q = (C > 0).T.astype(float).toarray()  # one 1 a row: where each entry stands
-            B = np.eye(places.size) - Q @ C.toarray()
-        self.B, self.C = B, C
+            Q = (mean > 0).T.astype(float).toarray()  # one 1 per row: which entry is there
+            B = np.eye(mean.shape[1]) - Q @ mean.toarray()
+        self.B, self.C = B, recovery_matrix(S, recovery)
         self.columns = n
         self.q0 = vec(S, np.zeros(S.shape) if S.offset is None else S.offset)
 

@@ -17,6 +17,7 @@ from structrank.solvers.local_search import local_search
 pytestmark = pytest.mark.quick
 
 PENALTIES = ["projection", "difference"]
+RECOVERIES = ["projection", "sparse"]
 ALL = {**STRUCTURES, "affine": AFFINE}
 
 
@@ -39,15 +40,16 @@ def make_factors(structure, rng, dtype="float64", rank=3):
     return LowRank(*(random_array(rng, (n, rank), dtype) for n in structure.shape))
 
 
+@pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 class TestAgainstTheDenseTranscription:
     @pytest.fixture
-    def case(self, anything, rng, dtype, penalty):
+    def case(self, anything, rng, dtype, penalty, recovery):
         problem = make_problem(anything, rng, dtype)
         return (
-            Penalized(problem, 2.0, penalty),
-            Literal(problem, 2.0, penalty),
+            Penalized(problem, 2.0, penalty, recovery),
+            Literal(problem, 2.0, penalty, recovery),
             make_factors(anything, rng, dtype),
         )
 
@@ -92,7 +94,18 @@ class TestAgainstTheDenseTranscription:
         moved = objective.line(objective.at(X.copy()), D.U.copy(), D.V.copy()).move(0.7)
         fresh = objective.at(LowRank(X.U + 0.7 * D.U, X.V + 0.7 * D.V))
         assert objective.psi(moved) == pytest.approx(objective.psi(fresh), rel=1e-10)
-        for name in ("U", "V", "left", "right", "total", "y", "residual", "gram_U", "gram_V"):
+        for name in (
+            "U",
+            "V",
+            "left",
+            "right",
+            "total",
+            "mean",
+            "y",
+            "residual",
+            "gram_U",
+            "gram_V",
+        ):
             got, expected = getattr(moved, name), getattr(fresh, name)
             np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
 

@@ -5,9 +5,10 @@ thin factors, with its gradient and its polynomial along a line. `certificate` b
 point is from the optimum. Nothing here iterates towards a solution; `structrank.solvers` does.
 """
 
+from .largest_mu import mu_max
 from .lowrank import LowRank
 from .measure import Mask, Measure, Operator, Weighted
-from .objective import Penalized, mu_max
+from .objective import Penalized
 from .problem import Problem
 
 __all__ = ["LowRank", "Mask", "Measure", "Operator", "Penalized", "Problem", "Weighted", "mu_max"]

@@ -1,4 +1,4 @@
-"""The gradient of the objective with respect to X: a structured plus a thin matrix."""
+"""The gradient of the objective with respect to X: a structured, a thin and a sparse matrix."""
 
 from __future__ import annotations
 
@@ -8,31 +8,39 @@ from .._array import Array
 from ..structures import Structure
 from .linalg import SingularPairs, top_singular_pairs
 from .penalties import Remainder
+from .recoveries import Placed
 
 
 class Gradient:
-    """The matrix `Q(g) + lam R` for a structured Q(g) and a thin R, never formed.
+    """The matrix `Q(g) + lam R + S` for a structured Q(g), a thin R and a sparse S, never formed.
 
-    It keeps the transform of its signal, so that a product with a vector costs two transforms.
+    S is zero unless C is C_sp. The class keeps the transform of its signal, so that a product with a vector costs two transforms.
     """
 
     def __init__(
-        self, structure: Structure, transformed_signal: Array, lam: float, remainder: Remainder
+        self,
+        structure: Structure,
+        transformed_signal: Array,
+        lam: float,
+        remainder: Remainder,
+        placed: Placed | None = None,
     ) -> None:
-        self.structure, self.lam = structure, lam
+        self.structure, self.lam, self.placed = structure, lam, placed
         self.transformed_signal, self.remainder = transformed_signal, remainder
 
     def matmul(self, Z: Array) -> Array:
         """Compute `grad f(X) @ Z` for Z of shape (N, r)."""
         S = self.structure
         structured = S.matmul_transformed(self.transformed_signal, S.transform_right(Z))
-        return structured + self.lam * self.remainder.matmul(Z)
+        product = structured + self.lam * self.remainder.matmul(Z)
+        return product if self.placed is None else product + self.placed.matmul(Z)
 
     def rmatmul(self, Z: Array) -> Array:
         """Compute `grad f(X)^H @ Z` for Z of shape (M, r)."""
         S = self.structure
         structured = S.rmatmul_transformed(self.transformed_signal, S.transform_left(Z))
-        return structured + self.lam * self.remainder.rmatmul(Z)
+        product = structured + self.lam * self.remainder.rmatmul(Z)
+        return product if self.placed is None else product + self.placed.rmatmul(Z)
 
     def top(
         self,

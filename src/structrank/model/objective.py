@@ -20,7 +20,7 @@ from .penalties import (
     SparseDifferencePenalty,
 )
 from .problem import Problem
-from .starts import RandomStarts
+from .recoveries import Placed, SignalRecovery, as_recovery, inverse_multiplicity
 
 
 @dataclass
@@ -32,7 +32,8 @@ class Point:
     left: Array  # transformed U
     right: Array  # transformed V
     total: Array  # Q*(X), the sum over all copies
-    y: Array  # C X, the mean over all copies
+    mean: Array  # C_proj X, the mean over all copies
+    y: Array  # C X; the same array as the mean if C is C_proj
     data: Array  # A y
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
@@ -58,7 +59,7 @@ class Penalized:
     `phi(X) = f(X) + mu ||X||_*`, `f(X) = 1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2`
 
     and `psi(U, V) = f(U V^H) + mu/2 (||U||^2 + ||V||^2)`, an upper bound of phi that equals phi
-    for balanced factors. C is C_proj, the mean over all copies of a signal entry.
+    for balanced factors.
 
     Parameters
     ----------
@@ -68,6 +69,10 @@ class Penalized:
     penalty : {"projection", "difference"} or Penalty
         Which B: "projection" gives `B = I - P`, the distance to the structured matrices,
         "difference" the paper's differences of neighbouring copies.
+    recovery : {"projection", "sparse"} or SignalRecovery
+        Which C: "projection" gives C_proj, the mean over all copies of a signal entry, "sparse"
+        the paper's C_sp, which reads the first copy. With C_sp one entry of the matrix carries
+        the whole misfit of a sample.
 
     Examples
     --------
@@ -80,19 +85,26 @@ class Penalized:
     6.0
     """
 
-    def __init__(self, problem: Problem, lam: float, penalty: str | Penalty = "projection") -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        lam: float,
+        penalty: str | Penalty = "projection",
+        recovery: str | SignalRecovery = "projection",
+    ) -> None:
         self.problem, self.measure = problem, problem.measure
         self.structure: Structure = problem.structure
         self.mu, self.lam = problem.mu, positive(lam, "lam")
         reference = problem.backprojection
-        multiplicity = like(self.structure.multiplicity.astype(float), reference, real=True)
-        self.inverse_multiplicity = 1.0 / multiplicity
+        self.inverse_multiplicity = inverse_multiplicity(self.structure, reference)
         self.penalty = _penalty(penalty, self.structure, reference)
-        self.target, self.offset_mean = problem.data, None
+        self.recovery = as_recovery(recovery, self.structure, reference)
+        self.target, self.offset_signal = problem.data, None
         if self.structure.offset is not None:
-            # X = Q0 + Q(y) has C X = y + C Q0: the unknown includes the mean of the offset.
-            self.offset_mean = self.structure.average_dense(like(self.structure.offset, reference))
-            self.target = problem.data + problem.measure.forward(self.offset_mean)
+            # X = Q0 + Q(y) has C X = y + C Q0: the unknown includes the signal of the offset.
+            offset = like(self.structure.offset, reference)
+            self.offset_signal = self.recovery.signal_of_dense(offset)
+            self.target = problem.data + problem.measure.forward(self.offset_signal)
 
     # -- values -------------------------------------------------------------------------
 
@@ -101,16 +113,18 @@ class Penalized:
         S = self.structure
         if X.rank == 0:  # transforms need at least one column
             X = LowRank.ones(X.shape, X.U).scaled(0.0)
-        signs = X.signs if self.penalty.symmetric else None
+        signs = X.signs if self.penalty.symmetric and self.recovery.symmetric else None
         left = S.transform_left(X.U)
         right = S.transform_right(X.V) if signs is None else S.transform_mirrored(left, signs)
         total = S.adjoint_transformed((left, right))
-        y = total * self.inverse_multiplicity
+        mean = total * self.inverse_multiplicity
+        y = self.recovery.signal(mean, (X.U, X.V))
         data = self.measure.forward(y) + 0.0  # a copy, which may be changed
         residual = data - self.target
         grams = gram(X.U, X.U), gram(X.V, X.V)
         products = self.penalty.products(X.U, X.V, signs)
-        point = Point(X.U, X.V, left, right, total, y, data, residual, *grams, products, signs)
+        signals = total, mean, y, data, residual
+        point = Point(X.U, X.V, left, right, *signals, *grams, products, signs)
         point.loss = inner(residual, residual) / 2
         point.violation_squared = self.penalty.value(point)
         return point
@@ -129,7 +143,7 @@ class Penalized:
 
     def signal(self, point: Point) -> Array:
         """Return the signal of `X`."""
-        return point.y if self.offset_mean is None else point.y - self.offset_mean
+        return point.y if self.offset_signal is None else point.y - self.offset_signal
 
     def gamma(self, point: Point) -> Array:
         """Return `b - A(y)`; for `Lambda = -grad f(X)`, `A^* gamma = Q^* Lambda`, as B Q = 0."""
@@ -154,13 +168,9 @@ class Penalized:
     # -- gradients ----------------------------------------------------------------------
 
     def gradient(self, point: Point) -> Gradient:
-        """Return `grad f(X)` as an operator: a structured plus a low-rank matrix."""
-        return Gradient(
-            self.structure,
-            self.structure.transform_signal(self._gradient_signal(point)),
-            self.lam,
-            self.penalty.remainder(point),
-        )
+        """Return `grad f(X)` as an operator: a structured, a low-rank and a sparse matrix."""
+        signal, placed = self._structured_gradient(point)
+        return Gradient(self.structure, signal, self.lam, self.penalty.remainder(point), placed)
 
     def factor_gradient(self, point: Point) -> Factors:
         """Compute the gradients of psi: `grad f(X) V + mu U` and `grad f(X)^H U + mu V`.
@@ -168,10 +178,15 @@ class Penalized:
         If the point has signs, the second is the first times the signs, and is not computed.
         """
         S = self.structure
-        signal = S.transform_signal(self._gradient_signal(point))
+        signal, placed = self._structured_gradient(point)
         structured: Factors = (S.matmul_transformed(signal, point.right),)
         if point.signs is None:
             structured += (S.rmatmul_transformed(signal, point.left),)
+        if placed is not None:
+            sparse = placed.matmul(point.V), placed.rmatmul(point.U)
+            structured = tuple(
+                add_scaled(a, 1.0, b) for a, b in zip(structured, sparse, strict=True)
+            )
         return self.penalty.add_factor_products(structured, point, self.lam, self.mu)
 
     def factor_curvature(self, point: Point) -> tuple[np.ndarray, ...]:
@@ -180,10 +195,11 @@ class Penalized:
         ridge = self.mu * np.eye(point.gram_U.shape[0])
         return tuple(self.lam * G + ridge for G in grams)
 
-    def _gradient_signal(self, point: Point) -> Array:
-        """Compute the g of `grad f(X) = Q(g) + lam R`."""
-        g = self.measure.adjoint(point.residual) * self.inverse_multiplicity
-        return self.penalty.add_signal(g, point, self.lam)
+    def _structured_gradient(self, point: Point) -> tuple[Array, Placed | None]:
+        """Compute g, transformed, and S of `grad f(X) = Q(g) + S + lam R`."""
+        g, placed = self.recovery.adjoint(self.measure.adjoint(point.residual))
+        g = self.penalty.add_signal(g, point, self.lam)
+        return self.structure.transform_signal(g), placed
 
     # -- along a line -------------------------------------------------------------------
 
@@ -217,7 +233,10 @@ class Line:
             self.total1 = 2 * S.adjoint_transformed((point.left, self.right))
             self.gram_V = quartic.mirrored(self.gram_U, signs)
         self.total2 = S.adjoint_transformed((self.left, self.right))
-        self.y1, self.y2 = self.total1 * scale, self.total2 * scale
+        self.mean1, self.mean2 = self.total1 * scale, self.total2 * scale
+        recovered = objective.recovery.signal
+        self.y1 = recovered(self.mean1, (point.U, self.DV), (DU, point.V))
+        self.y2 = recovered(self.mean2, (DU, self.DV))
         self.data1, self.data2 = forward(self.y1), forward(self.y2)
         self.products = objective.penalty.products(DU, self.DV, self.signs)
         self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
@@ -234,13 +253,16 @@ class Line:
         p = self.point
         G, H = self.gram_U, self.gram_V
         U = add_scaled(p.U, t, self.DU)
+        mean = add_scaled(add_scaled(p.mean, t, self.mean1), t**2, self.mean2)
+        averaged = p.y is p.mean
         return Point(
             U,
             add_scaled(p.V, t, self.DV) if self.signs is None else U * like(self.signs, U),
             add_scaled(p.left, t, self.left),
             add_scaled(p.right, t, self.right),
             add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2),
-            add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
+            mean,
+            mean if averaged else add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
             add_scaled(add_scaled(p.data, t, self.data1), t**2, self.data2),
             add_scaled(add_scaled(p.residual, t, self.data1), t**2, self.data2),
             G[0] + t * G[1] + t**2 * G[2],
@@ -250,46 +272,6 @@ class Line:
             quartic.value(self.loss, t),
             max(quartic.value(self.violation_squared, t), 0.0),
         )
-
-
-def mu_max(problem: Problem, lam: float | None = None, penalty: str = "projection") -> float:
-    """Compute the smallest mu for which the solution of the penalised problem is zero.
-
-    This is the top singular value of the gradient at zero, `||Q(A^* b / multiplicity)||_2`.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its own mu does not matter.
-    lam : float, optional
-        Weight of the penalty on departures from the structure. It matters only for structures
-        with an offset.
-    penalty : {"projection", "difference"}
-        Which penalty. It matters only for structures with an offset.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from structrank import Hankel, Problem, mu_max
-    >>> round(mu_max(Problem(Hankel(3, window=2), np.array([1.0, 2.0, 4.0]), mu=1.0)), 6)
-    4.302776
-    """
-    if lam is None and problem.structure.offset is not None:
-        raise ValueError(
-            f"lam is None, but mu_max depends on lam because {problem.structure!r} has an offset: "
-            "a number is expected"
-        )
-    objective = Penalized(problem, 1.0 if lam is None else lam, penalty)
-    reference = problem.backprojection
-    zero = LowRank.zeros(problem.structure.shape, reference)
-    gradient = objective.gradient(objective.at(zero))
-    start = RandomStarts(problem, zero).draw()
-    exact, most_steps = 1e-10, 300  # more digits than any use of mu needs
-    return gradient.top(1, start, tolerance=exact, max_steps=most_steps).likely_top
 
 
 def natural_lam(problem: Problem) -> float:

@@ -94,7 +94,7 @@ class ProjectionPenalty(Penalty):
     def quadratic(self, point: Point) -> float:
         """Compute `||B X||^2`, without the offset."""
         norm = float(np.sum(point.gram_U * point.gram_V.T).real)
-        return max(norm - inner(point.y, point.total), 0.0)
+        return max(norm - inner(point.mean, point.total), 0.0)
 
     def linear(self, point: Point) -> float:
         """Compute `-<B Q0, B X>`."""
@@ -107,8 +107,8 @@ class ProjectionPenalty(Penalty):
         return max(self.quadratic(point) + 2 * self.linear(point) + self.constant, 0.0)
 
     def add_signal(self, g: Array, point: Point, lam: float) -> Array:
-        """Add the signal of the structured part, `-lam Q(y)`, to `g`."""
-        return add_scaled(g, -lam, point.y)
+        """Add the signal of the structured part, `-lam Q(C_proj X)`, to `g`."""
+        return add_scaled(g, -lam, point.mean)
 
     def remainder(self, point: Point) -> Remainder:
         """Return R = X - Q0, which is applied to thin matrices."""
@@ -133,7 +133,8 @@ class ProjectionPenalty(Penalty):
         """Compute the coefficients of the penalty along a line."""
         coefficients = trace_product(line.gram_U, line.gram_V)
         p = line.point
-        coefficients -= products((p.y, line.y1, line.y2), (p.total, line.total1, line.total2))
+        means, totals = (p.mean, line.mean1, line.mean2), (p.total, line.total1, line.total2)
+        coefficients -= products(means, totals)
         coefficients[0] += self.constant
         if self.offset is not None:
             xp = array_namespace(line.DU)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from tqdm.auto import tqdm
 
-from ..model.objective import mu_max
+from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..solvers.stopping import Stop
 from ..systems import empirical_covariances, random_system, realization_problem

@@ -10,7 +10,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._checks import instance_of, positive
-from ..model.objective import mu_max
+from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
 from ..solvers.driver import iterate

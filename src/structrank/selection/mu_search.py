@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import epsilon
 from ..modal.refit_result import Refit
-from ..model.objective import mu_max
+from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..solvers.result import Result
 from .holdout import clearly_better, random_parts, squared_errors

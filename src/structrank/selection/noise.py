@@ -9,7 +9,7 @@ import numpy as np
 from .._array import is_complex, like, to_numpy
 from .._checks import instance_of, positive, positive_int
 from ..modal.refit_result import Refit
-from ..model.objective import mu_max
+from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
 

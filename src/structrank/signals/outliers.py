@@ -10,7 +10,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import instance_of
 from ..model.effective_rank import SingularValueLimits, effective_rank
-from ..model.objective import mu_max
+from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
 from ..selection.noise import noise_mu

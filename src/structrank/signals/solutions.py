@@ -11,7 +11,8 @@ from .._checks import positive, positive_int
 from ..modal.modes import NoModes
 from ..modal.refit_result import Refit
 from ..modal.refitting import fit_at_rank
-from ..model.objective import mu_max, natural_lam
+from ..model.largest_mu import mu_max
+from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection, search_mu
 from ..selection.mu_path import solve_at

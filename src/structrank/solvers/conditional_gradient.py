@@ -34,6 +34,7 @@ def gcg(
     lam: float,
     *,
     penalty: str = "projection",
+    recovery: str = "projection",
     step: str = "corrective",
     pairs: int = 1,
     start: LowRank | None = None,
@@ -56,6 +57,9 @@ def gcg(
     penalty : {"projection", "difference"}
         Which B: "projection" gives the distance to the structured matrices, "difference" the
         paper's differences of neighbouring copies.
+    recovery : {"projection", "sparse"}
+        Which C: "projection" gives C_proj, the mean over all copies of a signal entry, "sparse"
+        the paper's C_sp, which reads the first copy.
     step : {"corrective", "joint", "paper"}
         "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
         theta of the new atom in closed form. "joint" computes both factors in closed form: better
@@ -93,6 +97,7 @@ def gcg(
         problem,
         lam,
         penalty=penalty,
+        recovery=recovery,
         step=step,
         pairs=pairs,
         search_steps=0,
@@ -108,6 +113,7 @@ def gcgls(
     lam: float,
     *,
     penalty: str = "projection",
+    recovery: str = "projection",
     step: str = "joint",
     pairs: int = 8,
     search_steps: int = 100,
@@ -132,6 +138,9 @@ def gcgls(
     penalty : {"projection", "difference"}
         Which B: "projection" gives the distance to the structured matrices, "difference" the
         paper's differences of neighbouring copies.
+    recovery : {"projection", "sparse"}
+        Which C: "projection" gives C_proj, the mean over all copies of a signal entry, "sparse"
+        the paper's C_sp, which reads the first copy.
     step : {"joint", "paper"}
         "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
         theta of the new atom in closed form. "joint" computes both factors in closed form: this
@@ -173,6 +182,7 @@ def gcgls(
         problem,
         lam,
         penalty=penalty,
+        recovery=recovery,
         step=step,
         pairs=pairs,
         search_steps=search_steps,
@@ -215,6 +225,7 @@ def gcgls_states(
     lam: float,
     *,
     penalty: str = "projection",
+    recovery: str = "projection",
     step: str = "joint",
     pairs: int = 8,
     search_steps: int = 100,
@@ -229,7 +240,7 @@ def gcgls_states(
     The arguments are those of `gcgls`. They are checked at once, before the first iterate.
     """
     instance_of(problem, Problem, "problem")
-    objective = Penalized(problem, lam, penalty)
+    objective = Penalized(problem, lam, penalty, recovery)
     # The local search moves X away from what the corrective steps know.
     one_of(step, ("joint", "paper") if search_steps else ("corrective", "joint", "paper"), "step")
     pairs = positive_int(pairs, "pairs")

@@ -11,9 +11,10 @@ import numpy as np
 
 from .._array import Array, array_namespace, inner, like
 from .._checks import boolean_array, instance_of, positive
+from ..model.largest_mu import mu_max
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
-from ..model.objective import Penalized, Point, mu_max
+from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
 from .driver import Callback, iterate, run, warn_if_limited
@@ -295,8 +296,8 @@ class TrustedAugmented(Lagrangian):
         ones = xp.ones_like(ratio)
         self.damping = 1 / xp.sqrt(xp.where(trusted, 0 * ones, ones) + ratio)
         target = problem.data
-        if self.offset_mean is not None:
-            target = target + weights * self.offset_mean
+        if self.offset_signal is not None:
+            target = target + weights * self.offset_signal
         self.measure = Weighted(weights * self.damping)
         self.target = self.damping * (target + ratio * gamma)
 

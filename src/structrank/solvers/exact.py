@@ -99,6 +99,7 @@ def homotopy(
     lams: Sequence[float],
     *,
     penalty: str = "projection",
+    recovery: str = "projection",
     start: LowRank | None = None,
     stop: Stop | None = None,
     rng: Randomness = 0,
@@ -117,6 +118,8 @@ def homotopy(
         Weights of the penalty on departures from the structure, in increasing order.
     penalty : {"projection", "difference"}
         Which penalty, as in `gcgls`.
+    recovery : {"projection", "sparse"}
+        How the signal is read from X, as in `gcgls`.
     start : LowRank, optional
         Default: zero.
     stop : Stop, optional
@@ -149,7 +152,8 @@ def homotopy(
         raise ValueError(
             f"lams is {lams}, but one or more numbers in increasing order are expected"
         )
-    states = _homotopy(problem, lams, penalty, checked_start(start, problem), stop, rng)
+    X = checked_start(start, problem)
+    states = _homotopy(problem, lams, penalty, recovery, X, stop, rng)
     every = Stop(len(lams) + 1, xtol=None, rtol=None)
     return run(states, problem, stop=every, callback=callback, progress=progress, label="homotopy")
 
@@ -203,15 +207,18 @@ def _homotopy(
     problem: Problem,
     lams: list[float],
     penalty: str,
+    recovery: str,
     X: LowRank,
     stop: Stop | None,
     rng: Randomness,
 ) -> Iterator[State]:
     bound_tolerance = 1e-4  # relative; the error of a penalised solution is larger
     for k, lam in enumerate([lams[0], *lams]):
-        objective = Penalized(problem, lam, penalty)
+        objective = Penalized(problem, lam, penalty, recovery)
         if k > 0:
-            states = gcgls_states(problem, lam, penalty=penalty, start=X, stop=stop, rng=rng)
+            states = gcgls_states(
+                problem, lam, penalty=penalty, recovery=recovery, start=X, stop=stop, rng=rng
+            )
             X = iterate(states, problem, stop=stop).X
         point = objective.at(X)
         gradient = objective.gradient(point)

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._array import Array, array_namespace, as_array, conj, like, to_numpy
 from .._checks import floating_array
+from .grouped import GroupSums
 
 Slices = tuple[slice, ...]
 
@@ -88,6 +89,16 @@ class Structure(ABC):
                 f"{index.max()}, but expected {self.shape} and entries from -1 to {size - 1}"
             )
         return np.bincount(index[index >= 0], minlength=size).reshape(self.signal_shape)
+
+    @cached_property
+    def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of the first copy of each entry of the flattened `y`, column by column.
+
+        These are the entries that the paper's C_sp reads.
+        """
+        places = np.unique(self.index().reshape(-1, order="F"), return_index=True)[1]
+        columns, rows = np.divmod(places[-int(np.prod(self.signal_shape)) :], self.shape[0])
+        return rows, columns
 
     def differences(self) -> Differences | None:
         """Return the equalities between neighbouring copies as boxes, or None if impossible."""
@@ -259,27 +270,9 @@ class Structure(ABC):
         return np.where(index < 0, int(np.prod(self.signal_shape)), index)
 
     @cached_property
-    def _occurrences(self) -> tuple[list[np.ndarray], np.ndarray]:
-        """List the places of every entry of the signal in rectangular tables.
-
-        Entries with similar multiplicity share a table. Its rows are padded to a power of two by
-        the place one past the end of the matrix. The second result, an order, puts the rows of
-        all tables back into the order of the signal.
-        """
-        flat = self.index().reshape(-1)
-        places = np.argsort(flat, kind="stable")[np.count_nonzero(flat < 0) :]
-        counts = self.multiplicity.reshape(-1)
-        starts = np.cumsum(counts) - counts
-        widths = 2 ** np.ceil(np.log2(np.maximum(counts, 1))).astype(int)
-        tables, members = [], []
-        for width in np.unique(widths):
-            rows = np.flatnonzero(widths == width)
-            column = np.arange(width)
-            inside = column < counts[rows, None]
-            at = np.minimum(starts[rows, None] + column, places.size - 1)
-            tables.append(np.where(inside, places[at], flat.size))
-            members.append(rows)
-        return tables, np.argsort(np.concatenate(members))
+    def _copies(self) -> GroupSums:
+        """The sums over all copies of every entry of the signal, from the flat matrix."""
+        return GroupSums(self.index().reshape(-1), int(np.prod(self.signal_shape)))
 
     def linear_to_dense(self, y: Array) -> Array:
         """Form `Q(y)` without the offset."""
@@ -290,14 +283,7 @@ class Structure(ABC):
     def adjoint_dense(self, X: Array) -> Array:
         """Compute `Q*(X)` for a dense matrix."""
         xp = array_namespace(X)
-        flat = xp.reshape(X, (-1,))
-        padded = xp.concat([flat, xp.zeros_like(flat[:1])])
-        tables, order = self._occurrences
-        sums = [
-            xp.sum(xp.reshape(xp.take(padded, like(t.reshape(-1), X)), t.shape), axis=1)
-            for t in tables
-        ]
-        return xp.reshape(xp.take(xp.concat(sums), like(order, X)), self.signal_shape)
+        return xp.reshape(self._copies(xp.reshape(X, (-1,))), self.signal_shape)
 
     # -- checks -------------------------------------------------------------------------
 

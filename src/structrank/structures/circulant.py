@@ -51,6 +51,10 @@ class Circulant(Structure):
     def multiplicity(self) -> np.ndarray:
         return np.full(self.n, self.n)
 
+    @cached_property
+    def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(self.n), np.zeros(self.n, dtype=int)
+
     def transform_signal(self, y: Array) -> Array:
         return fft(y, (self.n,), (0,))
 

@@ -133,6 +133,25 @@ class Hankel(Structure):
         counts = np.broadcast_to(counts[..., None, None], (*self.lengths, m, n))
         return counts.reshape(self.signal_shape).astype(int)
 
+    @cached_property
+    def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
+        # Along each axis a column determines the row. The copy in the smallest column is the first.
+        axes = range(len(self.lengths))
+        columns = [self._first_columns(axis) for axis in axes]
+        rows = [np.arange(self.lengths[i]) - self.column_starts[i][columns[i]] for i in axes]
+        row = np.ravel_multi_index(np.meshgrid(*rows, indexing="ij"), self.window)
+        column = np.ravel_multi_index(np.meshgrid(*columns, indexing="ij"), self.columns)
+        m, n = self.block or (1, 1)
+        inside = np.indices((m, n))
+        return (
+            (row.reshape(-1, 1, 1) * m + inside[0]).reshape(-1),
+            (column.reshape(-1, 1, 1) * n + inside[1]).reshape(-1),
+        )
+
+    def _first_columns(self, axis: int) -> np.ndarray:
+        """The first column with a copy of each entry, along one axis."""
+        return np.maximum(np.arange(self.lengths[axis]) - self.window[axis] + 1, 0)
+
     def differences(self) -> Differences:
         everything = slice(None), slice(None)
         boxes = []

@@ -75,6 +75,12 @@ class Sylvester(Structure):
     def multiplicity(self) -> np.ndarray:
         return np.repeat(self.shifts, [degree + 1 for degree in self.degrees])
 
+    @cached_property
+    def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
+        sizes = [degree + 1 for degree in self.degrees]
+        starts = np.cumsum(self.shifts) - self.shifts  # the first row of every polynomial
+        return np.repeat(starts, sizes), np.concatenate([np.arange(size) for size in sizes])
+
     # -- products: transformed left factors have shape (polynomials, r, frequencies) ------
 
     @property

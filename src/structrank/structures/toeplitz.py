@@ -44,6 +44,9 @@ class Toeplitz(Hankel):
     def column_starts(self) -> tuple[np.ndarray, ...]:
         return tuple(places[::-1] for places in super().column_starts)
 
+    def _first_columns(self, axis: int) -> np.ndarray:
+        return np.maximum(self.columns[axis] - 1 - np.arange(self.lengths[axis]), 0)
+
     def transform_right(self, V: Array) -> Array:
         return super().transform_right(self._reversed(V))
 

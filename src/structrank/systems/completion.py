@@ -9,8 +9,8 @@ import numpy as np
 
 from .._array import NDArray
 from .._checks import positive, positive_int
+from ..model.largest_mu import mu_max
 from ..model.measure import Weighted
-from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
 from ..solvers.driver import iterate

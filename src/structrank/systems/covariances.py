@@ -10,8 +10,8 @@ from scipy.linalg import hadamard
 
 from .._array import Array, array_namespace, as_array, conj, like, real_dtype, to_numpy
 from .._checks import finite_or_missing, floating_array, not_negative_int, positive, positive_int
+from ..model.largest_mu import mu_max
 from ..model.measure import Mask, Weighted
-from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..structures import Hankel
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import convolution_matrix
 
 from .._array import NDArray
+from ..model.largest_mu import mu_max
 from ..model.measure import Weighted
-from ..model.objective import mu_max
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
 from ..solvers.driver import iterate

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._array import NDArray
-from ...model.objective import mu_max
+from ...model.largest_mu import mu_max
 from ...solvers.result import Result
 from ..solutions import Solution
 from ..trial import Trial
