@@ -7,7 +7,7 @@ import numpy as np
 from conftest import random_array
 from literal import Literal
 
-from structrank import Mask, Problem, mu_max
+from structrank import Huber, Mask, Problem, mu_max
 from structrank.structures.sparse import vec
 
 
@@ -112,3 +112,28 @@ def _terms(problem):
     unit = np.eye(size, dtype=problem.backprojection.dtype)
     forward = [problem.measure.forward(e.reshape(S.signal_shape)).reshape(-1) for e in unit]
     return y, matrix, np.stack(forward, axis=1) @ y - problem.data.reshape(-1)
+
+
+def loss_optimum(problem, loss, lam, penalty, recovery="projection"):
+    """The optimal value of (reform2) with a Huber or a logistic loss, by a conic solver."""
+    literal, S = Literal(problem, lam, penalty, recovery), problem.structure
+    full_C, full_B = dense_maps(literal)
+    X = cp.Variable(S.shape, complex=np.iscomplexobj(problem.backprojection))
+    q0 = np.zeros(S.shape) if S.offset is None else S.offset
+    shifted = cp.vec(X, order="F") - q0.reshape(-1, order="F")
+    weights = problem.sample_weights
+    if weights is None:  # an operator, as a matrix
+        unit = np.eye(full_C.shape[0], dtype=problem.backprojection.dtype)
+        forward = [problem.measure.forward(e.reshape(S.signal_shape)).reshape(-1) for e in unit]
+        full_C = np.stack(forward, axis=1) @ full_C
+        weights = np.ones(problem.b.shape)
+    seen = np.flatnonzero(weights)
+    z, b = (full_C @ shifted)[seen], problem.b.reshape(-1)[seen]
+    if isinstance(loss, Huber):
+        losses = cp.huber(cp.abs(z - b), loss.threshold) / 2
+    else:
+        losses = cp.logistic(-cp.multiply(b, z))
+    value = cp.sum(cp.multiply(weights.reshape(-1)[seen] ** 2, losses))
+    value += lam / 2 * cp.sum_squares(full_B @ shifted)
+    program = cp.Problem(cp.Minimize(value + problem.mu * cp.normNuc(X)))
+    return program.solve(solver=cp.CLARABEL)

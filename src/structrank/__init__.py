@@ -22,6 +22,9 @@ _HOMES = {
         "structure_matrix",
     ),
     "model": (
+        "Huber",
+        "Logistic",
+        "Loss",
         "LowRank",
         "Mask",
         "Measure",
@@ -41,6 +44,7 @@ _HOMES = {
         "Stop",
         "gcg",
         "gcgls",
+        "gcgls_loss",
         "homotopy",
         "solve",
         "solve_robust",

@@ -14,7 +14,8 @@ from .recoveries import Placed
 class Gradient:
     """The matrix `Q(g) + lam R + S` for a structured Q(g), a thin R and a sparse S, never formed.
 
-    S is zero unless C is C_sp. The class keeps the transform of its signal, so that a product with a vector costs two transforms.
+    S is zero unless C is C_sp. The class keeps the transform of its signal, so that a product of
+    Q(g) with a vector costs two transforms.
     """
 
     def __init__(

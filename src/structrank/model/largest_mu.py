@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .losses import Loss
 from .lowrank import LowRank
+from .majorant import Majorant
 from .objective import Penalized
 from .problem import Problem
 from .starts import RandomStarts
@@ -13,6 +15,7 @@ def mu_max(
     lam: float | None = None,
     penalty: str = "projection",
     recovery: str = "projection",
+    loss: Loss | None = None,
 ) -> float:
     """Compute the smallest mu for which the solution of the penalised problem is zero.
 
@@ -29,6 +32,8 @@ def mu_max(
         Which penalty. It matters only for structures with an offset.
     recovery : {"projection", "sparse"}
         Which C: the mean over all copies of a signal entry, or the first copy, as in `gcgls`.
+    loss : Loss, optional
+        The loss, for `gcgls_loss`. Default: half the squares.
 
     Returns
     -------
@@ -46,9 +51,12 @@ def mu_max(
             f"lam is None, but mu_max depends on lam because {problem.structure!r} has an offset: "
             "a number is expected"
         )
-    objective = Penalized(problem, 1.0 if lam is None else lam, penalty, recovery)
-    reference = problem.backprojection
-    zero = LowRank.zeros(problem.structure.shape, reference)
+    weight = 1.0 if lam is None else lam
+    zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
+    if loss is None:
+        objective = Penalized(problem, weight, penalty, recovery)
+    else:
+        objective = Majorant.at_matrix(problem, loss, weight, penalty, recovery, X=zero)
     gradient = objective.gradient(objective.at(zero))
     start = RandomStarts(problem, zero).draw()
     exact, most_steps = 1e-10, 300  # more digits than any use of mu needs

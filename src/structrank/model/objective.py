@@ -10,6 +10,7 @@ from .._array import Array, add_scaled, gram, inner, like
 from .._checks import one_of, positive
 from ..structures import Structure
 from . import quartic
+from .certificate import penalized_gap
 from .gradient import Gradient
 from .lowrank import LowRank
 from .penalties import (
@@ -85,6 +86,8 @@ class Penalized:
     6.0
     """
 
+    exact = True  # false for an approximation that `tight` renews
+
     def __init__(
         self,
         problem: Problem,
@@ -108,6 +111,13 @@ class Penalized:
 
     # -- values -------------------------------------------------------------------------
 
+    def tight(self, X: LowRank) -> tuple[Penalized, Point]:
+        """Return the objective to continue with at `X`, and its point there.
+
+        It is another one if this objective is an approximation.
+        """
+        return self, self.at(X)
+
     def at(self, X: LowRank) -> Point:
         """Compute everything about `X` that values and gradients need."""
         S = self.structure
@@ -129,9 +139,13 @@ class Penalized:
         point.violation_squared = self.penalty.value(point)
         return point
 
+    def loss(self, point: Point) -> float:
+        """Compute the misfit `1/2 ||A(C X) - b||^2`."""
+        return point.loss
+
     def smooth(self, point: Point) -> float:
         """Compute `f(X)`."""
-        return point.loss + self.lam / 2 * point.violation_squared
+        return self.loss(point) + self.lam / 2 * point.violation_squared
 
     def psi(self, point: Point) -> float:
         """Compute `f(U V^H) + mu/2 (||U||^2 + ||V||^2)`."""
@@ -162,8 +176,25 @@ class Penalized:
         return inner(point.data, point.data) + self.lam * self.penalty.quadratic(point)
 
     def slope_at_zero(self, point: Point) -> float:
-        """Compute `<grad f(0), X>`; adding the curvature gives `<grad f(X), X>`."""
+        """Compute `<grad f(0), X>`."""
         return self.lam * self.penalty.linear(point) - inner(self.target, point.data)
+
+    def slope(self, point: Point) -> float:
+        """Compute `<grad f(X), X>`."""
+        return self.slope_at_zero(point) + self.curvature(point)
+
+    def gap(self, point: Point, top_value: float) -> float:
+        """Bound `phi(X) - phi*` from above, for balanced factors.
+
+        `top_value` is the top singular value of the gradient, or an upper bound of that value.
+        """
+        return penalized_gap(
+            smooth=self.smooth(point),
+            nuclear_norm=point.half_norms,
+            slope=self.slope(point),
+            top_value=top_value,
+            mu=self.mu,
+        )
 
     # -- gradients ----------------------------------------------------------------------
 

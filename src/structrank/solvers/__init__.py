@@ -9,6 +9,7 @@ from .conditional_gradient import gcg, gcgls
 from .constrained import solve_trusted, solve_within
 from .driver import run
 from .exact import homotopy, solve
+from .general_loss import gcgls_loss
 from .result import Result
 from .robust import RobustResult, solve_robust
 from .state import History, State
@@ -24,6 +25,7 @@ __all__ = [
     "Stop",
     "gcg",
     "gcgls",
+    "gcgls_loss",
     "homotopy",
     "run",
     "solve",

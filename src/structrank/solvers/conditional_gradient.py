@@ -13,7 +13,6 @@ import numpy as np
 
 from .._array import Array, array_namespace, epsilon, inner
 from .._checks import instance_of, one_of, positive_int
-from ..model.certificate import penalized_gap
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -21,7 +20,7 @@ from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
 from .corrective import CorrectiveSteps
 from .driver import Callback, run
-from .local_search import local_search
+from .local_search import search_in_pieces
 from .proven import Proof, proven_norm
 from .result import Result
 from .state import State
@@ -208,6 +207,7 @@ class Accuracy:
     share: float = 1 / 3  # smallest gap to aim at, as a fraction of the gap the user asks for
     coarsest_pair: float = 1e-2  # largest relative residual of the top singular pair
     search: float = 0.1  # decrease of psi per search step over gap^2: psi is of second order
+    piece: int = 10  # search steps with the same bound of a loss that is not quadratic
     pruned: float = 1e-7  # smallest singular value kept, over the largest; phi sees its square
     recycled: int = 4  # least number of singular pairs kept for the next Lanczos start
     guess: float = 10.0  # weight of these pairs relative to the random noise in that start
@@ -280,7 +280,7 @@ def algorithm_1(
     top, aim = None, accuracy.coarsest
     corrective = CorrectiveSteps(objective, X)
     for k in count(1):  # line 2
-        point = objective.at(X)
+        objective, point = objective.tight(X)
         top = objective.gradient(point).top(  # line 3
             max(pairs, accuracy.recycled),
             _lanczos_start(top, starts.draw(), accuracy.guess),
@@ -304,7 +304,10 @@ def algorithm_1(
             X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
         if search_steps and X.rank:  # line 6
             tolerance = accuracy.search * aim**2 if search_tolerance is None else search_tolerance
-            X = local_search(objective, X, max_steps=search_steps, tolerance=tolerance).X
+            piece = search_steps if objective.exact else accuracy.piece
+            X = search_in_pieces(
+                objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance
+            )
         X = X.balanced(pruned)
 
 
@@ -350,7 +353,7 @@ class GradientState(State):
             X=X,
             y=objective.signal(point),
             objective=phi,
-            loss=point.loss,
+            loss=objective.loss(point),
             violation=objective.violation(point),
             gap=_relative_gap(objective, point, top.upper, accuracy.proof),
             top_value=float(top.values[0]),
@@ -366,14 +369,7 @@ def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: P
     """The gap of (reform2) over its objective, for an upper bound of the top singular value."""
     phi = objective.psi(point)
     rounding = proof.rounding.sums * epsilon(point.y) * objective.magnitude(point)
-    gap = penalized_gap(
-        smooth=objective.smooth(point),
-        nuclear_norm=point.half_norms,
-        slope=objective.slope_at_zero(point) + objective.curvature(point),
-        top_value=top_value + rounding,
-        mu=objective.mu,
-    )
-    return gap / phi if phi > 0 else 0.0
+    return objective.gap(point, top_value + rounding) / phi if phi > 0 else 0.0
 
 
 def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:

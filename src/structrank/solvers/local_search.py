@@ -67,6 +67,40 @@ def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance:
     return point
 
 
+def search_in_pieces(
+    objective: Penalized, X: LowRank, *, max_steps: int, piece: int, tolerance: float
+) -> LowRank:
+    """Lower psi by local searches; if there are several, the objective is made tight before each.
+
+    Parameters
+    ----------
+    objective : Penalized
+        Its `tight` gives the quadratic upper bound that a search lowers.
+    X : LowRank
+        Where to start.
+    max_steps : int
+        Largest number of steps.
+    piece : int
+        Largest number of steps per search.
+    tolerance : float
+        Stop when the steps of a search lower psi by at most this fraction of psi, on average.
+
+    Returns
+    -------
+    LowRank
+    """
+    if piece >= max_steps:
+        return local_search(objective, X, max_steps=max_steps, tolerance=tolerance).X
+    for _ in range(0, max_steps, piece):
+        objective, point = objective.tight(X)
+        before = objective.psi(point)
+        point = local_search(objective, X, max_steps=piece, tolerance=tolerance)
+        X, after = point.X, objective.psi(point)
+        if before - after <= piece * tolerance * after:
+            break
+    return X
+
+
 def _ascent(
     gradient: Factors, update: Update | None, objective: Penalized, point: Point
 ) -> Factors:

@@ -26,7 +26,7 @@ from ..model.objective import Penalized, Point, natural_lam
 from ..model.problem import Problem
 from ..model.starts import Randomness, RandomStarts
 from .augmented import Augmented
-from .local_search import local_search
+from .local_search import search_in_pieces
 from .proven import Proof, proven_top
 from .state import State
 from .step import StepPlane, atom
@@ -169,24 +169,17 @@ def method_of_multipliers(
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), method.effort * effort
         if X.rank:
             decrease = method.search * min(gap, method.loosest) ** 2 / effort
-            X = _searched(objective, X, max(decrease, epsilon(reference) ** method.search_floor))
+            X = search_in_pieces(
+                objective,
+                X,
+                max_steps=method.search_steps,
+                piece=method.piece,
+                tolerance=max(decrease, epsilon(reference) ** method.search_floor),
+            )
             # Dropped singular values move the gradient by lam times their size.
             size = objective.lam * np.sqrt(X.norm_squared())
             share = method.drop * gap * mu / size if size > 0 else np.inf
             X = X.balanced(max(min(method.negligible, share), rounding))
-
-
-def _searched(objective: Lagrangian, X: LowRank, tolerance: float) -> LowRank:
-    """Improve X by a local search, in pieces; the objective is made tight before each piece."""
-    piece = objective.method.piece
-    for _ in range(0, objective.method.search_steps, piece):
-        objective, point = objective.tight(X)
-        before = objective.psi(point)
-        point = local_search(objective, X, max_steps=piece, tolerance=tolerance)
-        X, after = point.X, objective.psi(point)
-        if before - after <= piece * tolerance * after:
-            break
-    return X
 
 
 def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:

@@ -11,7 +11,7 @@ import numpy as np
 from .._array import Array, array_namespace, inner, like, to_numpy
 from .._checks import instance_of, positive
 from ..model.lowrank import LowRank
-from ..model.measure import Operator, Weighted
+from ..model.majorant import reweighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.scale import deviation_by_median
@@ -207,12 +207,7 @@ class HuberLoss:
 
     def weighted(self, factors: Array) -> Problem:
         """Return the least squares problem with these weights times those of the samples."""
-        p = self.problem
-        if p.sample_weights is not None:
-            return Problem(p.structure, p.b, p.mu, Weighted(factors * self.weights))
-        forward, adjoint = p.measure.forward, p.measure.adjoint
-        measure = Operator(lambda y: factors * forward(y), lambda data: adjoint(factors * data))
-        return Problem(p.structure, factors * p.data, p.mu, measure)
+        return reweighted(self.problem, factors, self.problem.b)
 
 
 class RobustAugmented(Lagrangian):
