@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrank import LowRank, Problem, recovery_matrix, structure_matrix
+from structrank import LowRank, Penalized, Problem, recovery_matrix, structure_matrix
 from structrank.model import quartic
 from structrank.model.linalg import top_singular_pairs
 from structrank.structures.sparse import unvec, vec
@@ -44,6 +44,12 @@ class LiteralGradient:
     def __init__(self, matrix: np.ndarray) -> None:
         self.matrix = matrix
 
+    def matmul(self, Z: np.ndarray) -> np.ndarray:
+        return self.matrix @ Z
+
+    def rmatmul(self, Z: np.ndarray) -> np.ndarray:
+        return self.matrix.T @ Z
+
     def top(self, count: int, start: np.ndarray, **options: float):
         G = self.matrix
         return top_singular_pairs(lambda v: -(G @ v), lambda u: -(u @ G), start, count, **options)
@@ -51,6 +57,10 @@ class LiteralGradient:
 
 class Literal:
     """(reform2) with the paper's B, on dense matrices."""
+
+    # What does not depend on how X is stored:
+    exact, tight, loss = Penalized.exact, Penalized.tight, Penalized.loss
+    slope, gap, magnitude = Penalized.slope, Penalized.gap, Penalized.magnitude
 
     def __init__(self, problem: Problem, lam: float) -> None:
         self.problem, self.structure = problem, problem.structure

@@ -31,8 +31,9 @@ from structrank import (
 )
 from structrank._array import inner, to_numpy
 from structrank.model.certificate import penalized_gap
-from structrank.solvers.conditional_gradient import Accuracy, gcgls_states
+from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.corrective import CorrectiveMemory, CorrectiveSteps
+from structrank.solvers.gradient_state import Accuracy
 from structrank.solvers.local_search import local_search
 from structrank.solvers.step import atom
 from structrank.structures.sparse import vec

@@ -5,8 +5,7 @@ Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -15,13 +14,13 @@ from .._array import Array, array_namespace, epsilon, inner
 from .._checks import instance_of, one_of, positive_int
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
 from .corrective import CorrectiveSteps
 from .driver import Callback, run
+from .gradient_state import Accuracy, GradientState
 from .local_search import search_in_pieces
-from .proven import Proof, proven_norm
 from .result import Result
 from .state import State
 from .step import StepPlane, atom
@@ -193,33 +192,6 @@ def gcgls(
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
 
 
-@dataclass(frozen=True)
-class Accuracy:
-    """Accuracies of the parts of an iteration, so that every iteration can gain a digit of the gap.
-
-    The values were chosen on the problems of `benchmarks.paper_sizes` and `benchmarks.floor`.
-    They change the time that a run takes, not its result.
-    """
-
-    digit: float = 0.1  # next gap to aim at, as a fraction of the last gap
-    coarsest: float = 0.1  # largest gap to aim at
-    finest: float = 1e-3  # smallest gap to aim at, if the user asks for none
-    share: float = 1 / 3  # smallest gap to aim at, as a fraction of the gap the user asks for
-    coarsest_pair: float = 1e-2  # largest relative residual of the top singular pair
-    search: float = 0.1  # decrease of psi per search step over gap^2: psi is of second order
-    piece: int = 10  # search steps with the same bound of a loss that is not quadratic
-    pruned: float = 1e-7  # smallest singular value kept, over the largest; phi sees its square
-    recycled: int = 4  # least number of singular pairs kept for the next Lanczos start
-    guess: float = 10.0  # weight of these pairs relative to the random noise in that start
-    proof: Proof = field(default_factory=Proof)
-
-    def aim(self, gap: float, stop: Stop | None) -> float:
-        """Choose the gap to aim at next, from the gap that was reached."""
-        wanted = None if stop is None else stop.gap
-        finest = self.finest if wanted is None else self.share * wanted
-        return max(min(self.digit * gap, self.coarsest), finest)
-
-
 def gcgls_states(
     problem: Problem,
     lam: float,
@@ -309,67 +281,6 @@ def algorithm_1(
                 objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance
             )
         X = X.balanced(pruned)
-
-
-@dataclass(frozen=True, eq=False)
-class GradientState(State):
-    """An iterate of Algorithm 1, whose gap is proven from one more Lanczos run when asked for.
-
-    The gap of every iterate is proven, but only as well as the Lanczos run of its step allows at
-    no extra cost.
-    """
-
-    likely_gap: float  # what a proof is likely to find
-    prove: Callable[[], float] = field(repr=False)
-
-    @classmethod
-    def of(
-        cls,
-        objective: Penalized,
-        X: LowRank,
-        point: Point,
-        top: SingularPairs,
-        starts: RandomStarts,
-        accuracy: Accuracy,
-    ) -> GradientState:
-        """Describe an iterate with balanced factors."""
-        phi = objective.psi(point)
-        likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
-
-        def prove() -> float:
-            here = objective.at(X)
-            tolerance = max(accuracy.share * likely, epsilon(X.U))
-            norm = proven_norm(
-                objective.gradient(here),
-                X,
-                starts.draw(),
-                mu=objective.mu,
-                tolerance=tolerance,
-                proof=accuracy.proof,
-            )
-            return _relative_gap(objective, here, norm, accuracy.proof)
-
-        return cls(
-            X=X,
-            y=objective.signal(point),
-            objective=phi,
-            loss=objective.loss(point),
-            violation=objective.violation(point),
-            gap=_relative_gap(objective, point, top.upper, accuracy.proof),
-            top_value=float(top.values[0]),
-            likely_gap=likely,
-            prove=prove,
-        )
-
-    def certified(self) -> State:
-        return replace(self, gap=min(self.gap, self.prove()))
-
-
-def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:
-    """The gap of (reform2) over its objective, for an upper bound of the top singular value."""
-    phi = objective.psi(point)
-    rounding = proof.rounding.sums * epsilon(point.y) * objective.magnitude(point)
-    return objective.gap(point, top_value + rounding) / phi if phi > 0 else 0.0
 
 
 def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:

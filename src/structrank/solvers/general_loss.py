@@ -8,8 +8,9 @@ from ..model.lowrank import LowRank
 from ..model.majorant import Majorant
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
-from .conditional_gradient import Accuracy, algorithm_1
+from .conditional_gradient import algorithm_1
 from .driver import Callback, run
+from .gradient_state import Accuracy
 from .result import Result
 from .stopping import Stop
 
