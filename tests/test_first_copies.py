@@ -26,6 +26,7 @@ from structrank import (
     homotopy,
     mu_max,
     recovery_matrix,
+    solve,
 )
 from structrank._array import to_numpy
 from structrank.structures.grouped import GroupSums
@@ -158,6 +159,26 @@ def test_growing_lam_leads_to_the_same_problem(penalty, rng):
     result = homotopy(problem, lams, penalty=penalty, recovery="sparse", stop=stop)
     assert result.objective == pytest.approx(optimum, rel=1e-2)
     assert result.objective * (1 - result.gap) <= optimum * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_needs_a_larger_lam_for_the_same_accuracy(seed):
+    """The figures of the page on theory."""
+    rng = np.random.default_rng(seed)
+    t, S = np.arange(101), Hankel(101, window=51)
+    b = np.cos(0.3 * t) + 0.7 * np.cos(1.1 * t + 1) + 0.1 * rng.standard_normal(101)
+    measure = Mask(rng.random(101) < 0.6)
+    problem = Problem(S, b, 0.1 * mu_max(Problem(S, b, 1.0, measure)), measure)
+    exact = solve(problem, 1e-5).y
+    distances = {}
+    fine = {"search_steps": 300, "search_tolerance": 1e-10}
+    stop = Stop(300, xtol=None, rtol=None, gap=1e-3)
+    for recovery, lam in (("projection", 1.0), ("sparse", 1.0), ("sparse", 10.0)):
+        y = gcgls(problem, lam, recovery=recovery, stop=stop, **fine).y
+        distances[recovery, lam] = np.linalg.norm(y - exact) / np.linalg.norm(exact)
+    assert 0.005 < distances["projection", 1.0] < 0.014
+    assert 0.1 < distances["sparse", 1.0] < 0.37
+    assert 0.01 < distances["sparse", 10.0] < 0.042
 
 
 def test_a_long_signal_needs_no_matrix(rng):

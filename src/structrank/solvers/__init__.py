@@ -1,8 +1,9 @@
 """Solvers: each is a generator of states, which `run` drives.
 
-`gcg` and `gcgls` are the paper's algorithms, on thin factors. `solve` and `homotopy` solve the
-original problem (relax). `solve_robust`, `solve_within` and `solve_trusted` solve variants of it.
-The methods that the paper compares with are in `structrank.solvers.rivals`.
+`gcg` and `gcgls` are the paper's algorithms, on thin factors; `gcgls_loss` takes other losses.
+`solve` and `homotopy` solve the original problem (relax). `solve_robust`, `solve_within` and
+`solve_trusted` solve variants of it. The methods that the paper compares with are in
+`structrank.solvers.rivals`.
 """
 
 from .conditional_gradient import gcg, gcgls

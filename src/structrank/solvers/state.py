@@ -23,7 +23,7 @@ class State:
         The signal of X.
     objective : float
     loss : float
-        `1/2 ||A(y) - b||^2`.
+        `1/2 ||A(y) - b||^2`, or the loss of the method.
     violation : float
         Structure violation `||B X||_F`; for methods on (relax) it is `||X - Q(y)||_F`.
     gap : float
