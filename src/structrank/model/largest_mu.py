@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .losses import Loss
 from .lowrank import LowRank
 from .majorant import Majorant
@@ -51,6 +53,7 @@ def mu_max(
             f"lam is None, but mu_max depends on lam because {problem.structure!r} has an offset: "
             "a number is expected"
         )
+    problem = replace(problem, mu=1.0)  # random starts depend on the problem
     weight = 1.0 if lam is None else lam
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     if loss is None:

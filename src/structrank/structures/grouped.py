@@ -24,8 +24,8 @@ class GroupSums:
     --------
     >>> import numpy as np
     >>> from structrank.structures.grouped import GroupSums
-    >>> GroupSums(np.array([0, 2, -1, 2]), 3)(np.array([1.0, 10.0, 100.0, 1000.0]))
-    array([   1.,    0., 1010.])
+    >>> GroupSums(np.array([0, 2, -1, 2]), 3)(np.array([1.0, 2.0, 3.0, 4.0]))
+    array([1., 0., 6.])
     """
 
     def __init__(self, groups: np.ndarray, count: int) -> None:
