@@ -17,10 +17,11 @@ from ..model.objective import Penalized, Point
 class CorrectiveMemory:
     """How many atoms are kept; chosen on the small problems of `benchmarks.steps`.
 
-    More atoms cost more transforms per step and did not lower the objective further.
+    Many atoms at first, or few of them after a thousand steps, led to larger objectives.
     """
 
     atoms: int = 16
+    growth: int = 100  # steps after which one more atom is kept
     rounding: float = 1e-12  # eigenvalues of the quadratic below this share of the largest
     pruned: float = 1e-12  # smallest singular value of the base that is kept, over the largest
 
@@ -45,7 +46,7 @@ class CorrectiveSteps:
         self, objective: Penalized, X: LowRank, memory: CorrectiveMemory = CorrectiveMemory()
     ) -> None:
         self.objective, self.memory = objective, memory
-        self.base, self.atoms = X, list[LowRank]()
+        self.base, self.atoms, self.steps = X, list[LowRank](), 0
         point = objective.at(X)
         self.weights = np.ones(1)  # of the base and of the atoms, oldest first
         self.norms = np.array([point.half_norms])
@@ -66,7 +67,8 @@ class CorrectiveSteps:
         self._append(Z, at_Z, self._mixed(Z, at_Z, top))
         self.weights = self._best_weights()
         self._drop_unused()
-        while len(self.atoms) > self.memory.atoms:
+        self.steps += 1
+        while len(self.atoms) > self.memory.atoms + self.steps // self.memory.growth:
             self._merge_oldest()
         X = self.base.scaled(float(self.weights[0]))
         for weight, atom in zip(self.weights[1:], self.atoms, strict=True):
