@@ -103,13 +103,14 @@ class CorrectiveSteps:
 
     def _best_weights(self) -> NDArray:
         """Minimise the quadratic over weights of at least zero."""
-        values, vectors = np.linalg.eigh(self.quadratic)
+        sizes = np.sqrt(np.diag(self.quadratic))  # the base may be much larger than an atom
+        sizes[sizes == 0] = 1.0
+        values, vectors = np.linalg.eigh(self.quadratic / np.outer(sizes, sizes))
         keep = values > self.memory.rounding * values[-1]
-        roots = np.sqrt(values[keep])
-        target = -(self.slopes + self.objective.mu * self.norms)
-        scaled = (vectors[:, keep].T @ target) / roots
-        weights, _ = nnls(roots[:, None] * vectors[:, keep].T, scaled)
-        return np.asarray(weights)
+        roots, vectors = np.sqrt(values[keep]), vectors[:, keep]
+        target = -(self.slopes + self.objective.mu * self.norms) / sizes
+        weights, _ = nnls(roots[:, None] * vectors.T, (vectors.T @ target) / roots)
+        return np.asarray(weights / sizes)
 
     def _drop_unused(self) -> None:
         """Forget atoms without weight, and the base if it has none."""
