@@ -407,7 +407,9 @@ class TestCorrectiveSteps:
             X = steps.step(atom(top, problem.mu, 1), top)
             parts = [a.to_dense() for a in steps.atoms]
             for i, part in enumerate(parts):
-                slope = np.vdot(literal.gradient(X.to_dense()), part) + problem.mu
+                slope = (
+                    np.vdot(literal.gradient(X.to_dense()), part) + problem.mu * steps.norms[i + 1]
+                )
                 assert slope == pytest.approx(0.0, abs=1e-6)  # used atoms: stationary
                 assert steps.weights[i + 1] > 0
 

@@ -64,6 +64,10 @@ class CorrectiveSteps:
             These pairs.
         """
         at_Z = self.objective.at(Z)
+        # Of the size of the solution: second derivatives are differences of gradients.
+        size = abs(self.objective.slope_at_zero(at_Z)) / self.objective.curvature(at_Z)
+        Z = Z.scaled(size if size > 0 else 1.0)
+        at_Z = self.objective.at(Z)
         self._append(Z, at_Z, self._mixed(Z, at_Z, top))
         self.weights = self._best_weights()
         self._drop_unused()
@@ -98,7 +102,8 @@ class CorrectiveSteps:
         curvature = self.objective.curvature(at_Z)
         self.quadratic = np.block([[self.quadratic, mixed[:, None]], [mixed, curvature]])
         self.slopes = np.append(self.slopes, self.objective.slope_at_zero(at_Z))
-        self.norms, self.weights = np.append(self.norms, 1.0), np.append(self.weights, 0.0)
+        self.norms = np.append(self.norms, at_Z.half_norms)
+        self.weights = np.append(self.weights, 0.0)
         self.atoms.append(Z)
 
     def _best_weights(self) -> NDArray:
