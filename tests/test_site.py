@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import missing_imports, nightly
+from conftest import missing_imports, nightly, steady
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -35,7 +35,7 @@ def test_pages_run(page):
     names, out = {}, ""
     for language, text in re.findall(r"```(python|text)\n(.*?)```", page.read_text(), re.DOTALL):
         if language == "text":
-            assert out == text
+            assert steady(out) == steady(text)
             out = ""
         else:
             printed = io.StringIO()

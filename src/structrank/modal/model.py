@@ -210,7 +210,7 @@ def _conjugate_pairs(modes: Modes) -> tuple[NDArray, NDArray]:
         distance = np.abs(f[left] + f[k] - np.round(f[left] + f[k])).sum(axis=1)
         distance += np.abs(dampings[left] - dampings[k]).sum(axis=1)
         partner = left[int(np.argmin(distance))]
-        paired[k] = partner != k
-        keep.append(k)
+        paired[[k, partner]] = partner != k
+        keep.append(max(k, partner, key=lambda i: tuple(f[i])))  # the positive frequency
         left = [i for i in left if i not in (k, partner)]
     return np.array(keep, dtype=int), paired
