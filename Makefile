@@ -35,7 +35,8 @@ test: .venv/ready-test
 	$(PYTEST)
 
 # Proves what takes long: all of the above, larger matrices and more draws (coverage of intervals,
-# gross errors, holdout), 30 moments of Ctrl-C per function. Measures which lines no test runs.
+# gross errors, holdout), 2000 examples per fuzz test, 30 moments of Ctrl-C per function, the long
+# examples of the gallery. Measures which lines no test runs.
 nightly: .venv/ready-test
 	$(PYTEST) -m "" --cov --cov-report=term
 

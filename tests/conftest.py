@@ -13,6 +13,7 @@ for library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 import array_api_strict
+import hypothesis
 import numpy as np
 import pytest
 
@@ -51,6 +52,17 @@ def steady(text):
     assert all(float(gap) <= 0.1 for gap in gaps)  # the limit of `recover`
     text = re.sub(r"within \S+% of the optimum", "within 0.1% of the optimum", text)
     return re.sub(r"in \S+ s$", "", text, flags=re.MULTILINE)
+
+
+def runs_nightly_checks(config):
+    return "not nightly" not in config.getoption("markexpr")
+
+
+def pytest_configure(config):
+    """Fuzz with many more examples in `make nightly`."""
+    examples = 2000 if runs_nightly_checks(config) else 100
+    hypothesis.settings.register_profile("structrank", deadline=None, max_examples=examples)
+    hypothesis.settings.load_profile("structrank")
 
 
 def nightly(*values):

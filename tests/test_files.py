@@ -16,7 +16,7 @@ import pytest
 import scipy.io
 import zarr
 from conftest import DTYPES, random_array
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -261,7 +261,6 @@ class TestText:
         suffix=st.sampled_from([".csv", ".tsv", ".txt"]),
         indexed=st.booleans(),
     )
-    @settings(max_examples=60, deadline=None)
     def test_every_number_comes_back(self, tmp_path_factory, values, suffix, indexed):
         values[0] = 1.5  # something has to be there
         path = tmp_path_factory.mktemp("round") / f"data{suffix}"
@@ -410,7 +409,6 @@ class TestRegular:
         st.lists(st.integers(0, 40), min_size=3, max_size=6, unique=True),
         st.sampled_from(["D", "h", "B"]),
     )
-    @settings(max_examples=100, deadline=None)
     def test_any_times_are_judged_as_by_pandas(self, places, frequency):
         pd = pytest.importorskip("pandas", reason="pandas is not installed")
         index = pd.date_range("2024-02-26", periods=41, freq=frequency)[sorted(places)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import missing_imports, nightly, steady
+from conftest import missing_imports, nightly, runs_nightly_checks, steady
 
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
@@ -72,9 +72,8 @@ def needs_recordings(example):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, request):
     """The site, built once in a folder of its own, without recordings."""
-    slow_ones_run = "not nightly" not in request.config.getoption("markexpr")
-    run = [e.name for e in examples() if not needs_recordings(e)]
-    run = [name for name in run if slow_ones_run or Path(name).stem not in SLOW]
+    slow_ones = () if runs_nightly_checks(request.config) else SLOW
+    run = [e.name for e in examples() if not needs_recordings(e) and e.stem not in slow_ones]
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))

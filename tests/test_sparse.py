@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conftest import random_array
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from structrank import Hankel, Indexed, Sylvester, recovery_matrix, structure_matrix
@@ -101,7 +101,6 @@ def test_projection_matrix_is_the_nearest_structured_matrix(structure, rng):
     assert np.linalg.norm(structure.to_dense(other) - X) > nearest
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(0, 99))
 def test_sylvester_of_any_degrees(n, m, seed):
     S = Sylvester((n, m))

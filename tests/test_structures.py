@@ -6,7 +6,7 @@ import array_api_compat
 import numpy as np
 import pytest
 from conftest import AFFINE, DTYPES, LIBRARIES, random_array, to_library
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylvester, Toeplitz
@@ -233,7 +233,6 @@ class TestKnownMatrices:
         assert np.count_nonzero(H) == 13
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_any_hankel_or_toeplitz(data):
     """Shapes drawn at random: products equal the index map."""
