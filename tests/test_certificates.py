@@ -137,10 +137,13 @@ class TestRandomness:
     def test_other_seeds_data_and_starts_draw_other_vectors(self):
         zero = LowRank.zeros(self.S.shape, self.b)
         base = RandomStarts(self.problem, zero).draw()
-        scaled = Problem(self.S, self.b * (1 + 1e-15), 0.5, Mask(np.arange(25) % 3 > 0))
+        seen = Mask(np.arange(25) % 3 > 0)
+        scaled = Problem(self.S, 1e100 * self.b, 0.5e100, seen)
+        assert np.allclose(base, RandomStarts(scaled, zero).draw())
+        moved = Problem(self.S, self.b + 0.01 * (np.arange(25) == 4), 0.5, seen)
         others = [
             RandomStarts(self.problem, zero, rng=1),
-            RandomStarts(scaled, zero),
+            RandomStarts(moved, zero),
             RandomStarts(self.problem, LowRank.ones(self.S.shape, self.b)),
             RandomStarts(Problem(self.S, self.b, 0.6), zero),
             RandomStarts(Problem(self.S, self.b, 0.5), zero),

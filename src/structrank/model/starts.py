@@ -6,7 +6,8 @@ import hashlib
 
 import numpy as np
 
-from .._array import Array, gram, is_complex, like, to_numpy
+from .._array import Array, NDArray, gram, is_complex, like, to_numpy
+from .linalg import random_vector
 from .lowrank import LowRank
 from .problem import Problem
 
@@ -59,17 +60,44 @@ class RandomStarts:
         return like(values, self.reference)
 
 
+class FixedStarts:
+    """The same vectors for all problems of a size, where nothing has to be proven.
+
+    Parameters
+    ----------
+    problem : Problem
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.reference, self.size = problem.backprojection, problem.structure.shape[1]
+        self.count = 0
+
+    def draw(self) -> Array:
+        """Draw the next vector, in the library, device and data type of the problem."""
+        self.count += 1
+        return random_vector(self.size, self.reference, seed=self.count)
+
+
 def _digest(problem: Problem, X: LowRank) -> list[int]:
-    """A hash of the data and of a start, as non-negative integers."""
+    """A hash of the data and of a start, as non-negative integers.
+
+    It sees six digits, relative to the largest value: scaled problems draw the same vectors, and
+    rounding errors do not matter.
+    """
     digest = hashlib.blake2b(digest_size=32)
-    weights = problem.sample_weights
-    parts = [
-        problem.data,
-        problem.b if weights is None else weights,
-        gram(X.U, X.U),
-        gram(X.V, X.V),
-    ]
-    for part in parts:
-        digest.update(np.ascontiguousarray(to_numpy(part)).tobytes())
-    digest.update(repr((problem.structure, problem.mu, X.shape)).encode())
+    data, weights = to_numpy(problem.data), problem.sample_weights
+    size = float(np.max(np.abs(data), initial=0.0))
+    parts = [data, gram(X.U, X.U), gram(X.V, X.V)]
+    for part in parts if weights is None else [*parts, to_numpy(weights)]:
+        digest.update(_rounded(part).tobytes())
+    mu = f"{problem.mu / size:.6g}" if size > 0 else ""
+    digest.update(f"{problem.structure!r} {mu} {X.shape}".encode())
     return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]
+
+
+def _rounded(values: NDArray) -> NDArray:
+    """Six digits of the values, as integers."""
+    size = float(np.max(np.abs(values), initial=0.0))
+    scaled = np.ascontiguousarray(1e6 * (values / size)) if size > 0 else values * 0.0
+    parts = [scaled.real, scaled.imag] if np.iscomplexobj(scaled) else [scaled]
+    return np.stack([np.rint(part).astype(np.int64) for part in parts])

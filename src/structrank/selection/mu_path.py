@@ -80,7 +80,9 @@ def path(
     try:
         for mu in tqdm(falling, desc="path", disable=not progress):
             start = results[-1] if results else None
-            results.append(solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter))
+            results.append(
+                solve_at(problem, mu, start, lam=lam, gap=gap, max_iter=max_iter, certify=True)
+            )
     except KeyboardInterrupt:
         if not results:
             raise
@@ -103,6 +105,7 @@ def solve_at(
     lam: float | None,
     gap: float = 1e-3,
     max_iter: int = 50,
+    certify: bool = False,
 ) -> Result:
     """Solve for one mu inside another method: no warning, and Ctrl-C passes through.
 
@@ -119,6 +122,8 @@ def solve_at(
         Certified gap at which to stop. The default is enough to choose a rank by.
     max_iter : int
         Largest number of iterations.
+    certify : bool
+        Prove the gap of (reform2) before the run ends by it.
 
     Returns
     -------
@@ -140,4 +145,6 @@ def solve_at(
     X = None if start is None else start.X
     if lam is None:
         return iterate(solve_states(problem, gap, start=X), problem, stop=stop)
-    return iterate(gcgls_states(problem, lam, start=X, stop=stop), problem, stop=stop)
+    return iterate(
+        gcgls_states(problem, lam, start=X, stop=stop, certify=certify), problem, stop=stop
+    )

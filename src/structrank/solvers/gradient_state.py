@@ -9,7 +9,7 @@ from .._array import epsilon
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
-from ..model.starts import RandomStarts
+from ..model.starts import FixedStarts, RandomStarts
 from .proven import Proof, proven_norm
 from .state import State
 from .stopping import Stop
@@ -60,7 +60,7 @@ class GradientState(State):
         X: LowRank,
         point: Point,
         top: SingularPairs,
-        starts: RandomStarts,
+        starts: RandomStarts | FixedStarts,
         accuracy: Accuracy,
     ) -> GradientState:
         """Describe an iterate with balanced factors."""
@@ -91,6 +91,10 @@ class GradientState(State):
             likely_gap=likely,
             prove=prove,
         )
+
+    def trusted(self) -> State:
+        """The same iterate with the gap that a proof is likely to find."""
+        return replace(self, gap=self.likely_gap)
 
     def certified(self) -> State:
         return replace(self, gap=min(self.gap, self.prove()))

@@ -96,6 +96,8 @@ def _path(
     largest, start, stop = mu_max(problem), None, Stop(max_iter=max_iter)
     for share in shares:
         at = replace(problem, mu=share * largest)
-        result = iterate(gcgls_states(at, 1.0, start=start, stop=stop), at, stop=stop)
+        result = iterate(
+            gcgls_states(at, 1.0, start=start, stop=stop, certify=False), at, stop=stop
+        )
         start = result.X
         yield result

@@ -198,6 +198,6 @@ def _filled(polynomials: list[NDArray], mu: float) -> tuple[list[NDArray], Resul
     structure = Sylvester(degrees, shifts=first.size + others[0].size - 2 - degrees[0])
     problem = Problem(structure, whole, 1.0, Weighted("lifted", ~missing))
     problem = replace(problem, mu=mu * mu_max(problem))
-    result = iterate(gcgls_states(problem, 1.0), problem)
+    result = iterate(gcgls_states(problem, 1.0, certify=False), problem)
     whole = np.where(missing, result.y, whole)
     return np.split(whole, np.cumsum([p.size for p in polynomials])[:-1]), result

@@ -159,7 +159,7 @@ def _solution(
     stop = Stop(search.max_iter, xtol=None, rtol=None, gap=search.gap)
     for _ in range(search.halvings):
         problem = realization_problem(covariances, search.rows, search.lags, mu)
-        result = iterate(gcgls_states(problem, 1.0, stop=stop), problem, stop=stop)
+        result = iterate(gcgls_states(problem, 1.0, stop=stop, certify=False), problem, stop=stop)
         if order is None or effective_rank(result.X, mu) >= order:
             break
         mu /= 2
