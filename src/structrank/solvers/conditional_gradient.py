@@ -254,7 +254,7 @@ def algorithm_1(
     pruned = max(accuracy.pruned, accuracy.proof.rounding.sums * epsilon(reference))
     starts = RandomStarts(objective.problem, X, rng) if certify else FixedStarts(objective.problem)
     X = X.balanced(pruned)  # line 1
-    top, aim = None, accuracy.coarsest
+    top, aim, finer = None, accuracy.coarsest, 1.0
     corrective = CorrectiveSteps(objective, X)
     for k in count(1):  # line 2
         objective, point = objective.tight(X)
@@ -265,6 +265,8 @@ def algorithm_1(
             failure=accuracy.proof.failure,
         )
         state = GradientState.of(objective, X, point, top, starts, accuracy)
+        if k > 1 and state.likely_gap > aim:  # the local search ended too early
+            finer *= accuracy.finer
         aim = accuracy.aim(state.likely_gap, stop)
         if stop is not None and stop.gap is not None and state.likely_gap <= stop.gap:
             yield state.certified() if certify else state.trusted()
@@ -280,7 +282,9 @@ def algorithm_1(
             kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
             X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
         if search_steps and X.rank:  # line 6
-            tolerance = accuracy.search * aim**2 if search_tolerance is None else search_tolerance
+            tolerance = (
+                finer * accuracy.search * aim**2 if search_tolerance is None else search_tolerance
+            )
             piece = search_steps if objective.exact else accuracy.piece
             X = search_in_pieces(
                 objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance

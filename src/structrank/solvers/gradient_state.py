@@ -29,6 +29,7 @@ class Accuracy:
     share: float = 1 / 3  # smallest gap to aim at, as a fraction of the gap the user asks for
     coarsest_pair: float = 1e-2  # largest relative residual of the top singular pair
     search: float = 0.1  # decrease of psi per search step over gap^2: psi is of second order
+    finer: float = 0.1  # change of `search` after a step that missed the gap it aimed at
     piece: int = 10  # search steps with the same bound of a loss; 5 to 50 take about the same time
     pruned: float = 1e-7  # smallest singular value kept, over the largest; phi sees its square
     recycled: int = 4  # least number of singular pairs kept for the next Lanczos start
