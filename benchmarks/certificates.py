@@ -3,10 +3,11 @@
     python -m benchmarks.certificates [--iterates N] [--largest POWER] [--first SEED]
 
 Small problems of every structure, real and complex, with masks, weights and operators, both
-penalties, several lam and mu. Every iterate of `gcg`, `gcgls`, `solve`, `homotopy` and the variants
-claims a lower bound on the optimum. No bound may lie above an objective that an iterate of the
-same problem attains; objectives are recomputed from the dense matrix. Then the time of the bounds
-as a part of a `gcgls` run on long signals.
+penalties, C_proj and C_sp, several lam and mu. Every iterate of `gcg`, `gcgls`, `gcgls_loss`,
+`solve`, `homotopy` and the variants claims a lower bound on the optimum. No bound may lie above an
+objective that an iterate of the same problem attains; objectives are recomputed from the dense
+matrix. Then signals that are built against the random starts of another run, and the time of the
+bounds as a part of a `gcgls` run on long signals.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-import structrank.solvers.conditional_gradient as algorithm
+import structrank.solvers.gradient_state as bounds
 from structrank import (
     Circulant,
     ConvergenceWarning,
     Hankel,
     Hessenberg,
+    Huber,
     Indexed,
+    LowRank,
     Mask,
     Operator,
     Penalized,
@@ -39,12 +42,14 @@ from structrank import (
     Weighted,
     gcg,
     gcgls,
+    gcgls_loss,
     homotopy,
     mu_max,
     solve,
     solve_robust,
     solve_trusted,
 )
+from structrank.model.starts import RandomStarts
 from structrank.solvers.robust import HuberLoss
 
 STRUCTURES: tuple[Structure, ...] = (
@@ -93,13 +98,18 @@ def runs(
 ) -> Iterator[tuple[str, list[State], Objective]]:
     """The states of each method, and the objective that it minimises."""
     lam, penalty = float(10 ** rng.uniform(-1, 1)), str(rng.choice(["projection", "difference"]))
-    penalized = Penalized(problem, lam, penalty)
-    long = Stop(150, xtol=None, rtol=None, gap=1e-8)
+    recovery = str(rng.choice(["projection", "sparse"]))
+    penalized = Penalized(problem, lam, penalty, recovery)
+    short, long = (Stop(k, xtol=None, rtol=None, gap=1e-8) for k in (40, 150))
     threshold = float(np.quantile(np.abs(problem.b), 0.8))
 
     def phi(state: State) -> float:
         smooth = penalized.smooth(penalized.at(state.X))
         return smooth + problem.mu * nuclear_norm(state.X.to_dense())
+
+    def phi_huber(state: State) -> float:
+        y = penalized.signal(penalized.at(state.X))
+        return phi(state) - problem.misfit(y) + HuberLoss(problem, threshold).value(y)
 
     def rank_price(state: State) -> float:
         return problem.mu * nuclear_norm(problem.structure.to_dense(state.y))
@@ -115,14 +125,16 @@ def runs(
         method(problem, *args, callback=states.append, **options)
         return states
 
-    common = {"penalty": penalty, "stop": long}
+    kinds = {"penalty": penalty, "recovery": recovery}
     reformed = [
-        *collected(gcg, lam, step="paper", **common),
-        *collected(gcg, lam, **common),
-        *collected(gcgls, lam, **common),
-        *collected(gcgls, lam, step="paper", pairs=1, search_steps=3, **common),
+        *collected(gcg, lam, step="paper", stop=short, **kinds),
+        *collected(gcg, lam, stop=short, **kinds),
+        *collected(gcgls, lam, stop=long, **kinds),
+        *collected(gcgls, lam, step="paper", pairs=1, search_steps=3, stop=short, **kinds),
     ]
     yield "gcg, gcgls", reformed, phi
+    huber = collected(gcgls_loss, Huber(threshold), lam, stop=long, **kinds)
+    yield "gcgls_loss", huber, phi_huber
     lams = [lam, 10 * lam, 100 * lam]
     original = [*collected(solve, 1e-7), *collected(homotopy, lams, penalty=penalty)]
     yield "solve, homotopy", original, relaxed
@@ -155,6 +167,26 @@ def check_bounds(iterates: int, first: int) -> int:
     return sum(false.values())
 
 
+def against(start: np.ndarray, structure: Hankel) -> np.ndarray:
+    """A signal whose matrix has rank one and maps the start to zero."""
+    roots = np.roots(start[::-1])  # sum_l start_l z^l = 0
+    z = roots[np.argmin(np.abs(np.abs(roots) - 1))]
+    return (z ** np.arange(structure.signal_shape[0])).astype(complex)
+
+
+def check_adversaries(count: int) -> int:
+    """Count signals that make `solve` claim more than is true, though X = 0 is far from optimal."""
+    structure, fooled = Hankel(19, window=10), 0
+    zero = LowRank.zeros(structure.shape, np.zeros(19, dtype=complex))
+    for seed in range(count):
+        innocent = np.random.default_rng(seed).standard_normal(19) + 0j
+        start = RandomStarts(Problem(structure, innocent, 0.1), zero).draw()
+        problem = Problem(structure, against(start, structure), 0.1)
+        fooled += solve(problem, 1e-3).rank == 0
+    print(f"{count} signals built against the starts of another run: {fooled} fool solve")
+    return fooled
+
+
 def cost_of_proof(power: int, share: float) -> tuple[float, Result]:
     """Time of the proofs in a run over that of the run, for mu as a share of mu_max."""
     size = 2**power
@@ -165,7 +197,7 @@ def cost_of_proof(power: int, share: float) -> tuple[float, Result]:
     seen = rng.random(size) < 0.3
     problem = Problem(Hankel(size, window=size // 2), b, 1.0, Weighted("lifted", seen))
     problem = Problem(problem.structure, b, share * mu_max(problem), problem.measure)
-    proven, spent = algorithm.proven_norm, [0.0]
+    proven, spent = bounds.proven_norm, [0.0]
 
     def timed(*args: object, **options: object) -> float:
         began = time.perf_counter()
@@ -173,13 +205,13 @@ def cost_of_proof(power: int, share: float) -> tuple[float, Result]:
         spent[0] += time.perf_counter() - began
         return norm
 
-    algorithm.proven_norm = timed
+    bounds.proven_norm = timed
     try:
         began = time.perf_counter()
         result = gcgls(problem, 1.0, stop=Stop(100, xtol=None, rtol=None, gap=1e-3))
         seconds = time.perf_counter() - began
     finally:
-        algorithm.proven_norm = proven
+        bounds.proven_norm = proven
     return spent[0] / seconds, result
 
 
@@ -195,7 +227,7 @@ def main() -> None:
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        false = check_bounds(options.iterates, options.first)
+        false = check_bounds(options.iterates, options.first) + check_adversaries(100)
         for power, share in itertools.product(range(16, options.largest + 1), (0.1, 0.02)):
             cost, result = cost_of_proof(power, share)
             print(

@@ -81,22 +81,12 @@ class TestWarmStarts:
 class TestAdversaries:
     """Data that are orthogonal to the starts of a fixed seed, or of another run."""
 
-    @staticmethod
-    def against(start, structure):
-        """A signal whose matrix has rank one and maps the start to zero."""
-        columns = structure.shape[1]
-        roots = np.roots(start[::-1])  # sum_l start_l z^l = 0
-        z = roots[np.argmin(np.abs(np.abs(roots) - 1))]
-        assert abs(np.polyval(start[::-1], z)) < 1e-8 * np.sum(np.abs(start))
-        length = structure.shape[0] + columns - 1
-        return (z ** np.arange(length)).astype(complex)
-
     @pytest.mark.parametrize("method", ["solve", "gcgls", "gcg", "homotopy", "robust", "trusted"])
     def test_data_built_against_the_starts_do_not_fool(self, method):
         S = Hankel(19, window=10)
         innocent = Problem(S, np.ones(19, dtype=complex), 0.1)
         zero = LowRank.zeros(S.shape, innocent.b)
-        b = self.against(RandomStarts(innocent, zero).draw(), S)
+        b = certificates.against(RandomStarts(innocent, zero).draw(), S)
         problem = Problem(S, b, 0.1)
         stop = Stop(200, xtol=None, rtol=None, gap=1e-2)
         run = {
@@ -114,7 +104,7 @@ class TestAdversaries:
     def test_a_start_that_the_data_are_orthogonal_to_would_fool(self):
         S = Hankel(19, window=10)
         start = np.random.default_rng(0).standard_normal(10) + 0j
-        b = self.against(start, S)
+        b = certificates.against(start, S)
         gradient = Penalized(Problem(S, b, 0.1), 1.0)
         top = gradient.gradient(gradient.at(LowRank.zeros(S.shape, b))).top(
             1, start, tolerance=1e-3, failure=1e-10
