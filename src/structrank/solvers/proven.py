@@ -97,10 +97,10 @@ def proven_norm(
     image, coimage = gradient.matmul(V), gradient.rmatmul(W)
     corner = gram(W, image)
     below, beside = outside(W, image), outside(V, coimage)
-    rest = top_singular_pairs(
-        lambda v: outside(W, gradient.matmul(outside(V, v[:, None])))[:, 0],
-        lambda u: outside(V, gradient.rmatmul(outside(W, u[:, None])))[:, 0],
-        start,
+    rest = top_singular_pairs(  # from a start orthogonal to V, all its vectors stay orthogonal
+        lambda v: outside(W, gradient.matmul(v[:, None]))[:, 0],
+        lambda u: outside(V, gradient.rmatmul(u[:, None]))[:, 0],
+        outside(V, start[:, None])[:, 0],
         tolerance=np.inf,
         max_steps=proof.lanczos_steps,
         failure=proof.failure,
