@@ -49,7 +49,12 @@ from structrank import (
     solve_robust,
     solve_trusted,
 )
+from structrank.model.certificate import DenseLimit
 from structrank.model.starts import RandomStarts
+from structrank.solvers.conditional_gradient import gcgls_states
+from structrank.solvers.driver import iterate
+from structrank.solvers.gradient_state import Accuracy
+from structrank.solvers.proven import Proof
 from structrank.solvers.robust import HuberLoss
 
 STRUCTURES: tuple[Structure, ...] = (
@@ -64,6 +69,7 @@ STRUCTURES: tuple[Structure, ...] = (
     Hessenberg(6),
     Indexed([[0, 1, -1, 2], [1, -1, 2, 2], [3, 1, 0, 2]]),
 )
+LANCZOS = Accuracy(proof=Proof(dense=DenseLimit(0)))  # bounds as for large matrices
 ROUNDING = 1e-9  # relative excess of a bound over an attained objective that is rounding
 
 Objective = Callable[[State], float]
@@ -132,6 +138,8 @@ def runs(
         *collected(gcgls, lam, stop=long, **kinds),
         *collected(gcgls, lam, step="paper", pairs=1, search_steps=3, stop=short, **kinds),
     ]
+    without_dense = gcgls_states(problem, lam, stop=long, accuracy=LANCZOS, **kinds)
+    iterate(without_dense, problem, stop=long, callback=reformed.append)
     yield "gcg, gcgls", reformed, phi
     huber = collected(gcgls_loss, Huber(threshold), lam, stop=long, **kinds)
     yield "gcgls_loss", huber, phi_huber

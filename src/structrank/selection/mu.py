@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -12,6 +12,7 @@ from .._checks import instance_of, one_of, positive, positive_int
 from ..modal.refit_result import Refit
 from ..model.objective import natural_lam
 from ..model.problem import Problem
+from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from ..views.summary import Summary
@@ -145,7 +146,8 @@ def select_mu(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return chosen
+    lam = natural_lam(problem) if lam is None else lam
+    return replace(chosen, result=with_proven_gap(chosen.result, lam))
 
 
 def search_mu(

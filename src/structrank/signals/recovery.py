@@ -12,8 +12,10 @@ from .._array import Array, NDArray, to_numpy
 from .._checks import one_of
 from ..io.containers import unwrap
 from ..modal.modes import Modes
+from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection
+from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from ..views import Summary, labels_of, plot_signal
@@ -242,7 +244,7 @@ def recover(
         estimate.sigma if estimate.sigma is not None and np.ndim(sizes) == 0 else sigma,
         found.candidate.name,
         from_channels(outliers, axis),
-        found.result,
+        with_proven_gap(found.result, natural_lam(problem)),
         found.selection,
         axis,
         samples,

@@ -9,8 +9,9 @@ from .._array import epsilon
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
-from ..model.starts import FixedStarts, RandomStarts
+from ..model.starts import FixedStarts, Randomness, RandomStarts
 from .proven import Proof, proven_norm
+from .result import Result
 from .state import State
 from .stopping import Stop
 
@@ -99,6 +100,33 @@ class GradientState(State):
 
     def certified(self) -> State:
         return replace(self, gap=min(self.gap, self.prove()))
+
+
+def with_proven_gap(
+    result: Result, lam: float, rng: Randomness = 0, accuracy: Accuracy = Accuracy()
+) -> Result:
+    """Prove the gap of a result of `gcgls` that was found inside another method.
+
+    Parameters
+    ----------
+    result : Result
+    lam : float
+        Weight of the penalty it was solved with.
+    rng : int, numpy.random.Generator or None
+        Source of the random start from which the bound is proven.
+    accuracy : Accuracy
+    """
+    objective, X = Penalized(result.problem, lam), result.X
+    point = objective.at(X)
+    norm = proven_norm(
+        objective.gradient(point),
+        X,
+        RandomStarts(result.problem, X, rng).draw(),
+        mu=objective.mu,
+        tolerance=max(accuracy.share * result.gap, epsilon(X.U)),
+        proof=accuracy.proof,
+    )
+    return replace(result, gap=_relative_gap(objective, point, norm, accuracy.proof))
 
 
 def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:

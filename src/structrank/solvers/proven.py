@@ -51,10 +51,7 @@ def proven_top(
         bound_tolerance=tolerance,
     )
     if top.upper > (1 + tolerance) * top.values[0] and proof.dense.allows(gradient.structure):
-        unit = like(np.eye(gradient.structure.shape[1]), start)
-        norm = float(np.linalg.norm(to_numpy(gradient.matmul(unit)), 2))
-        safe = norm * (1 + proof.rounding.norms * epsilon(start))
-        top = top._replace(upper=min(top.upper, safe))
+        top = top._replace(upper=min(top.upper, _dense_norm(gradient, start, proof)))
     return top
 
 
@@ -72,7 +69,8 @@ def proven_norm(
     They slow the Lanczos method down, but their singular vectors are about those of X. In
     orthonormal bases W and V of its columns and rows, and of what is orthogonal to them, the
     gradient has four blocks. The norm of the matrix of their norms is a bound. Three of them are
-    thin; only the last one, which has no such cluster, takes a Lanczos run.
+    thin; only the last one, which has no such cluster, takes a Lanczos run. A small matrix is
+    formed instead.
 
     Parameters
     ----------
@@ -86,6 +84,8 @@ def proven_norm(
         Relative accuracy of the bound that is aimed at.
     proof : Proof
     """
+    if proof.dense.allows(gradient.structure):
+        return _dense_norm(gradient, start, proof)
     if X.rank == 0:
         return proven_top(gradient, start, 1, tolerance, proof).upper
     linalg = array_namespace(X.U).linalg
@@ -112,3 +112,10 @@ def proven_norm(
     norms[0, 0], norms[1, 1] = np.linalg.norm(corner, 2), rest.upper
     norms[0, 1], norms[1, 0] = np.sqrt(squares)
     return float(np.linalg.norm(norms, 2)) * (1 + proof.rounding.norms * epsilon(start))
+
+
+def _dense_norm(gradient: Gradient, reference: Array, proof: Proof) -> float:
+    """The norm of a small gradient, from its matrix."""
+    unit = like(np.eye(gradient.structure.shape[1]), reference)
+    norm = float(np.linalg.norm(to_numpy(gradient.matmul(unit)), 2))
+    return norm * (1 + proof.rounding.norms * epsilon(reference))
