@@ -39,7 +39,7 @@ def main() -> None:
     print(f"  {'error':<14}{error:.3f} (norm of the difference over that of the truth)")
     print(f"  {'true rank':<14}{2 * SINUSOIDS}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    spectral_panels(sample, result.y, f"error {error:.3f}", options.out)
+    spectral_panels(sample, {"recovered": result.y}, f"error {error:.3f}", options.out)
     print(f"  {'picture':<14}{options.out}")
 
 

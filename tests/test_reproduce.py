@@ -19,23 +19,40 @@ import pytest
 from click.testing import CliRunner
 from conftest import nightly
 
-from structrank import History, Stop
+from structrank import History, LowRank, Status, Stop, mu_max, sinusoids
 from structrank.cli import main
 from structrank.io import FileError
 from structrank.io.atomic import new_folder
 from structrank.reproduce.cases import PAPER, Case
-from structrank.reproduce.comparison import COMPARISON, Curve, comparison_rows, tune
-from structrank.reproduce.methods import METHODS, PenalizedMethod, RelaxedMethod
+from structrank.reproduce.comparison import (
+    COMPARISON,
+    Curve,
+    comparison_rows,
+    stopping_rule,
+    tune,
+)
+from structrank.reproduce.methods import (
+    GCG_PRINTED,
+    GCG_SPARSE,
+    GCGLS_PRINTED,
+    GCGLS_SPARSE,
+    METHODS,
+    PenalizedMethod,
+    RelaxedMethod,
+)
 from structrank.reproduce.output import markdown, write_about, write_table
-from structrank.reproduce.scalability import scalability_problem
-from structrank.reproduce.scs import SETTINGS, _frequency_error, _summary
+from structrank.reproduce.scalability import DATA, SIZES, scalability_problem
+from structrank.reproduce.scs import QUICK, SETTINGS, SIGNALS, _frequency_error, _summary, drawn
+from structrank.reproduce.ssr import QUICK as SSR_QUICK
 from structrank.reproduce.ssr import found_order
 from structrank.solvers import gcgls
+from structrank.solvers.conditional_gradient import gcgls_states
+from structrank.solvers.driver import iterate
 from structrank.solvers.rivals import padmm
 from structrank.solvers.rivals.primal_admm import padmm_states
 
 FEW = replace(COMPARISON, factors=(0.3, 3.0, 30.0))
-PRINTED = Case("as printed", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})
+PRINTED = Case("nuclear", 4, normalization="nuclear", prices={"relax": 1.5, "reform2": 0.1})
 
 
 def rows_of(path):
@@ -45,10 +62,16 @@ def rows_of(path):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """What `structrank reproduce all --quick` writes, with fewer penalties to tune."""
+    """What `structrank reproduce all --quick` writes, with fewer penalties, seeds and sizes."""
     out = tmp_path_factory.mktemp("reproduce") / "results"
+    scs = replace(QUICK, seeds=1, run_seconds=0.3, printed_seconds=0.3)
+    sizes = replace(SIZES, outputs=SIZES.outputs[:2])
+    ssr = replace(SSR_QUICK, tuning_seconds=0.08, run_seconds=0.25)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("structrank.reproduce.ssr.tune", partial(tune, settings=FEW))
+        patch.setattr("structrank.reproduce.ssr.QUICK", ssr)
+        patch.setattr("structrank.reproduce.scs.QUICK", scs)
+        patch.setattr("structrank.reproduce.scalability.SIZES", sizes)
         done = CliRunner().invoke(main, ["reproduce", "all", "--quick", "--out", str(out)])
     assert done.exit_code == 0, done.output
     return out, done
@@ -60,14 +83,14 @@ class TestCommand:
         out, done = results
         written = {str(p.relative_to(out)) for p in out.rglob("*") if p.is_file()}
         assert written == {
-            *(f"ssr/ssr-{name}-4.png" for name in ("as-printed", "spectral", "well-posed")),
+            *(f"ssr/ssr-{name}-4.png" for name in ("nuclear", "spectral", "well-posed")),
             "ssr/ssr-poles.png",
             *(
                 f"ssr/ssr-{name}.{kind}"
                 for name in ("tuning", "methods", "orders", "seeds")
                 for kind in ("csv", "md")
             ),
-            *(f"scs/scs-{name}.png" for name in ("rule", "solved", "weighted")),
+            *(f"scs/scs-{name}.png" for name in ("cosines", "exponentials")),
             *("scs/scs.csv", "scs/scs.md", "scs/scs-seeds.csv", "scs/scs-seeds.md"),
             *(f"scalability/scalability.{kind}" for kind in ("png", "csv", "md")),
             *(f"{name}/about.json" for name in ("ssr", "scs", "scalability")),
@@ -82,10 +105,11 @@ class TestCommand:
 
     def test_every_method_is_compared(self, results):
         rows = rows_of(results[0] / "ssr" / "ssr-methods.csv")
-        for case in ("as printed", "spectral", "well-posed"):
+        for case in ("nuclear", "spectral", "well-posed"):
             mine = [row for row in rows if row["case"] == case]
-            assert [row["method"] for row in mine] == [method.name for method in METHODS]
-            assert float(mine[0]["times GCGLS"]) == 1.0
+            found = [f"{row['method']}, {row['form']}" for row in mine]
+            assert found == [method.label for method in METHODS]
+            assert float(mine[found.index("GCGLS, default")]["times GCGLS"]) == 1.0
             for row in mine:
                 # Thin factors are smaller than one dense matrix, the rivals hold several.
                 dense = 84 * 400 * 8 / 2**20
@@ -103,9 +127,46 @@ class TestCommand:
                 float(row["objective"])
                 for row in mine
                 if row["formulation"] == formulation and row["method"] in names
+                if not row["form"].startswith("as printed")
             ]
             assert len(found) == len(names)
             assert max(found) <= 1.02 * min(found)
+
+    def test_every_table_has_rows_as_printed_and_by_default(self, results):
+        out, _ = results
+        tables = ("ssr/ssr-methods", "ssr/ssr-orders", "ssr/ssr-seeds", "scalability/scalability")
+        for table in (*tables, "scs/scs", "scs/scs-seeds"):
+            forms = {row["form"] for row in rows_of(out / f"{table}.csv")}
+            assert {"as printed", "default"} <= forms
+            both_C = table in ("ssr/ssr-methods", "ssr/ssr-orders")
+            assert ("as printed, C_sp" in forms) == both_C
+
+    def test_rows_as_printed_say_what_they_ran(self, results):
+        out, _ = results
+        rows = rows_of(out / "ssr" / "ssr-methods.csv") + rows_of(
+            out / "scalability" / "scalability.csv"
+        )
+        for row in rows:
+            if row["form"].startswith("as printed"):
+                assert row["step"] == "eta = 2/(k+1), one pair"
+                assert row["stops at"] == "the paper's rule, 120 s"
+                assert row["ended"] in ("SMALL_STEP", "SMALL_CHANGE", "MAX_ITERATIONS")
+                assert row.get("start", "ones") == "ones"
+                assert int(row["iterations"]) <= 100
+        assert {row["stops at"] for row in rows if "case" in row and row["form"] == "default"} == {
+            "gap 0.001, 0.25 s, 5000 iterations"
+        }
+
+    def test_both_readings_of_the_sinusoids(self, results):
+        rows = rows_of(results[0] / "scs" / "scs-seeds.csv")
+        assert {(row["signal"], row["true rank"]) for row in rows} == {
+            ("six cosines", "12"),
+            ("six exponentials", "6"),
+        }
+        for row in rows_of(results[0] / "scs" / "scs.csv"):
+            ours = row["not printed"].split(", ")
+            assert ("B" in ours) == (row["B"] != "difference")
+            assert ("step" in ours) == (row["form"] == "default")
 
     def test_folders_are_not_overwritten(self, results):
         out, _ = results
@@ -115,10 +176,12 @@ class TestCommand:
         assert re.search(r"^Error: .*ssr exists.*--force", done.output)
         assert (out / "scs" / "scs.csv").stat().st_mtime_ns == before
 
-    def test_force_replaces_one_experiment(self, results):
+    def test_force_replaces_one_experiment(self, results, monkeypatch):
         out, _ = results
         stray = out / "scalability" / "stray.txt"
         stray.write_text("of an earlier run")
+        sizes = replace(SIZES, outputs=SIZES.outputs[:1])
+        monkeypatch.setattr("structrank.reproduce.scalability.SIZES", sizes)
         arguments = ["reproduce", "scalability", "--quick", "--force", "--quiet", "--out", str(out)]
         done = CliRunner().invoke(main, arguments)
         assert done.exit_code == 0
@@ -310,16 +373,24 @@ class TestOutput:
 
 def made_up(method, seconds, objectives, formulation="relax", gap=0.0):
     """A curve with a given history."""
-    history = History(time=list(seconds), objective=list(objectives))
+    history = History(time=list(seconds), objective=list(objectives), violation=[0.5])
     result = SimpleNamespace(
         history=history,
         objective=min(objectives),
         gap=gap,
+        rank=3,
         iterations=len(objectives) - 1,
         problem=SimpleNamespace(mu=0.5),
+        status=Status.SOLVED,
     )
     kind = {"relax": RelaxedMethod, "reform2": PenalizedMethod}[formulation]
     return Curve(kind(method, padmm_states), result, {0: 7, 3: 4}, peak_bytes=2**21)
+
+
+PRINTED_RUN = {
+    "GCGLS": {"step": "paper", "pairs": 1, "penalty": "difference"},
+    "GCG": {"step": "paper", "pairs": 1, "penalty": "difference", "search_steps": 0},
+}
 
 
 class TestFigures:
@@ -339,6 +410,13 @@ class TestFigures:
         assert [row["times GCGLS"] for row in rows] == pytest.approx([1.0, 15.0, 25.0])
         assert [row["peak MB"] for row in rows] == [2.0, 2.0, 2.0]
         assert [row["rank of H(y)"] for row in rows] == [4, 4, 4]
+        assert [row["||B X||"] for row in rows] == [0.5, None, None]
+
+    def test_objectives_with_another_C_are_not_compared(self):
+        ours = made_up("GCGLS", [0.1, 0.2], [9.0, 2.0], "reform2")
+        other = replace(made_up("GCGLS", [0.3, 0.4], [9.0, 1.0]), method=GCGLS_SPARSE)
+        rows = comparison_rows(PRINTED, [ours, other])
+        assert [row["seconds to 1%"] for row in rows] == [0.2, 0.4]
 
     def test_a_method_that_does_not_arrive(self):
         ours = made_up("GCGLS", [0.1, 0.2], [9.0, 2.0], "reform2")
@@ -361,18 +439,70 @@ class TestFigures:
     def test_spectral_summary(self):
         rows = [
             {
+                "signal": SIGNALS[0].name,
                 "setting": SETTINGS[0].name,
                 "error": error,
                 "rank": rank,
                 "true rank": 12,
                 "gap": 0.1,
                 "largest frequency error": 0.5,
+                "ended": "MAX_TIME" if rank == 64 else "SMALL_CHANGE",
             }
             for error, rank in ((0.3, 12), (0.1, 64), (0.2, 12))
         ]
-        summary = _summary(SETTINGS[0], rows)
+        others = [{**row, "signal": SIGNALS[1].name} for row in rows]
+        summary = _summary(SIGNALS[0], SETTINGS[0], rows + others)
         assert (summary["least"], summary["median error"], summary["largest"]) == (0.1, 0.2, 0.3)
         assert summary["true rank found"] == 2
+        assert summary["stopped by time"] == 1
+
+    def test_stopping_rules_in_words(self):
+        assert stopping_rule(Stop()) == "the paper's rule"
+        assert stopping_rule(Stop(max_time=5)) == "the paper's rule, 5 s"
+        gap = Stop(xtol=None, rtol=None, gap=1e-3)
+        assert stopping_rule(gap) == "gap 0.001, 100 iterations"
+
+
+class TestAsPrinted:
+    @pytest.mark.parametrize(
+        "method", [GCGLS_PRINTED, GCG_PRINTED, GCGLS_SPARSE, GCG_SPARSE], ids=lambda m: m.label
+    )
+    def test_it_is_algorithm_1_of_the_paper(self, method):
+        """The literal arguments of the paper, whatever start and rule an experiment asks for."""
+        problem = PRINTED.problem("reform2")
+        seen = []
+        stop = method.stop(Stop(max_iter=1, xtol=None, rtol=None, gap=1e-9))
+        assert replace(stop, max_time=None) == Stop()
+        result = method.run(problem, ones=False, stop=stop, callback=seen.append)
+        start = LowRank.ones(problem.structure.shape, problem.b)
+        recovery = "sparse" if method.form.endswith("C_sp") else "projection"
+        options = {**PRINTED_RUN[method.name], "recovery": recovery}
+        states = gcgls_states(problem, 1.0, start=start, stop=Stop(), **options)
+        literal = iterate(states, problem, stop=Stop())
+        assert result.history.objective == literal.history.objective
+        assert result.status is literal.status
+        np.testing.assert_allclose(seen[0].X.to_dense(), 1.0)
+
+    def test_spectral_setting(self):
+        """The paper's B, window and mu; only lam is ours."""
+        setting = SETTINGS[0]
+        assert (setting.penalty, setting.window, setting.mu) == ("difference", (8, 8), 0.1)
+        assert setting.ours == "lam"
+        sample = sinusoids((12, 12), 1, rng=0)
+        problem, effort = setting.problem(sample), replace(QUICK, printed_seconds=60.0)
+        stop = setting.stop(effort)
+        assert replace(stop, max_time=None) == Stop()
+        result = setting.recover(problem, stop)
+        start = LowRank.ones(problem.structure.shape, problem.backprojection)
+        options = PRINTED_RUN["GCGLS"]
+        literal = iterate(gcgls_states(problem, 1 / 64, start=start, **options), problem)
+        assert result.history.objective == literal.history.objective
+
+    def test_complex_exponentials_have_half_of_the_modes(self):
+        cosines, exponentials = (drawn(signal, QUICK, 0) for signal in SIGNALS)
+        assert np.isrealobj(cosines.truth)
+        assert np.iscomplexobj(exponentials.truth)
+        assert (len(cosines.modes), len(exponentials.modes)) == (12, 6)
 
 
 class TestRealisation:
@@ -410,8 +540,8 @@ class TestRealisation:
             method.run(problem, ones=True, stop=stop, callback=count, **options)
             return found
 
-        by_name = {method.name: method for method in METHODS}
-        for name in ("GCG", "GCGLS"):
+        by_name = {method.label.removesuffix(", tuned"): method for method in METHODS}
+        for name in ("GCG, default", "GCGLS, default", "GCG, as printed", "GCGLS, as printed"):
             rising = ranks(by_name[name])
             assert max(rising[:2]) <= 1
             assert rising[-1] > 1
@@ -433,18 +563,20 @@ class TestOthers:
     def test_scalability_sizes(self):
         problem = scalability_problem(2)
         assert problem.structure.shape == (82, 400)
-        assert problem.mu > 0
+        assert problem.mu == pytest.approx(0.5 * mu_max(problem))
+        for options in DATA.values():
+            assert scalability_problem(2, **options).structure.shape == (82, 400)
+        assert scalability_problem(2, **DATA["nuclear norm 1, mu = 0.1"]).mu == 0.1
 
     def test_frequency_error_is_measured_on_the_circle(self):
         true, found = np.array([[0.49, 0.0]]), np.array([[-0.49, 0.01], [0.3, 0.3]])
         assert _frequency_error(true, found) == pytest.approx(0.02)
 
     def test_recover_gives_the_best_within_the_time(self):
-        from structrank.signals.spectral_sensing import sinusoids
-
+        effort = replace(QUICK, run_seconds=0.01, printed_seconds=0.01)
         sample = sinusoids((15, 15), 1, rng=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for setting in SETTINGS[:2]:
-                result = setting.recover(setting.problem(sample), seconds=0.01)
+            for setting in SETTINGS[:4]:
+                result = setting.recover(setting.problem(sample), setting.stop(effort))
                 assert np.all(np.isfinite(result.y))

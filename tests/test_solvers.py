@@ -33,6 +33,7 @@ from structrank._array import inner, to_numpy
 from structrank.model.certificate import penalized_gap
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.corrective import CorrectiveMemory, CorrectiveSteps
+from structrank.solvers.driver import iterate
 from structrank.solvers.gradient_state import Accuracy
 from structrank.solvers.local_search import local_search
 from structrank.solvers.step import atom
@@ -153,6 +154,57 @@ class TestAlgorithm1:
                 )
             one[step] = seen[1].objective
         assert one["joint"] < one["paper"]
+
+
+class TestDescent:
+    """Theorem 1 asks for `psi(U_k, V_k) <= psi(U_{k-1}, V_{k-1})` after the local search."""
+
+    STOP = Stop(max_iter=8, xtol=None, rtol=None)
+
+    @pytest.mark.parametrize("step", ["joint", "paper"])
+    @pytest.mark.parametrize("penalty", ["projection", "difference"])
+    @pytest.mark.parametrize("search_steps", [1, 100])
+    def test_the_objective_never_rises(self, rng, step, penalty, search_steps):
+        problem = modes_problem(STRUCTURES["hankel"], rng, "complex128")
+        shape = problem.structure.shape
+        options = {"step": step, "penalty": penalty, "search_steps": search_steps}
+        for start in (None, LowRank.ones(shape, problem.b), random_start(rng, shape)):
+            states = gcgls_states(problem, 1.0, start=start, **options)
+            result = iterate(states, problem, stop=self.STOP)
+            objective = np.array(result.history.objective)
+            assert np.all(objective[1:] <= (1 + Accuracy().pruned) * objective[:-1])
+
+    def test_a_printed_step_that_raises_psi_gives_way_to_the_joint_one(self):
+        """It removes the start, and a short search does not make up for it."""
+        problem = modes_problem(STRUCTURES["hankel"], np.random.default_rng(0), "float64")
+        X = gcgls(problem, 1.0, stop=Stop(xtol=None, rtol=None, gap=1e-3)).X
+        printed, joint = (
+            list(itertools.islice(gcgls_states(problem, 1.0, pairs=1, start=X, **options), 2))
+            for options in ({"step": step, "search_steps": 1} for step in ("paper", "joint"))
+        )
+        np.testing.assert_array_equal(printed[1].y, joint[1].y)
+        states = gcgls_states(problem, 1.0, step="paper", pairs=1, search_steps=0, start=X)
+        objective, X_init = Penalized(problem, 1.0), list(itertools.islice(states, 2))[1].X
+        searched = local_search(objective, X_init, max_steps=1, tolerance=0.0)
+        assert X_init.rank == 1
+        assert objective.psi(searched) > 1.05 * printed[0].objective
+
+    @pytest.mark.parametrize("step", ["joint", "paper"])
+    def test_a_search_that_ends_higher_is_not_accepted(self, rng, monkeypatch, step):
+        def uphill(objective, X, **_):
+            return X.scaled(2.0)
+
+        monkeypatch.setattr("structrank.solvers.conditional_gradient.search_in_pieces", uphill)
+        problem = modes_problem(STRUCTURES["hankel"], rng, "float64")
+        start = gcgls_states(problem, 1.0, search_steps=0)
+        X = iterate(start, problem, stop=Stop(max_iter=20, xtol=None, rtol=None)).X
+        states = gcgls_states(problem, 1.0, step=step, start=X)
+        first, second = itertools.islice(states, 2)
+        assert second.X is first.X
+
+
+def random_start(rng, shape):
+    return LowRank(*(random_array(rng, (n, 2), "complex128") for n in shape))
 
 
 def minimize_h(literal, X, Z):

@@ -34,9 +34,12 @@ def reproduce(experiment: str, quick: bool, out: Path, force: bool, seed: int, q
     \b
     ssr          stochastic system realisation: all methods over time, and
                  a case in which the order can be found
-    scs          2-D spectral compressed sensing: the five panels, 20 seeds
+    scs          2-D spectral compressed sensing: the paper's panels, 20 seeds
     scalability  time over size, up to 8200 x 40000
     all          all three
+
+    Algorithm 1 runs in two forms: as printed (its step, one pair, its start, its stopping rule,
+    its B) and with the defaults of this package.
 
     Figures, tables (CSV and Markdown), seeds, versions and a description of the machine are
     written to OUT/EXPERIMENT. Set OPENBLAS_NUM_THREADS=1 for timings.

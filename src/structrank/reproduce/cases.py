@@ -2,7 +2,8 @@
 
 There are three kinds of cases, each with its mu:
 
-- "as printed": D, E, F at unit nuclear norm, mu = 1.5 for (relax) and 0.1 for (reform2);
+- "nuclear", as printed: D, E, F at unit nuclear norm, 1000 samples, mu = 1.5 for (relax) and 0.1
+  for (reform2);
 - "spectral": D, E, F at unit spectral norm, 1000 samples, mu at the level of the sampling noise;
 - "well-posed": spectral radius 0.9 and enough samples to find the order.
 """
@@ -130,7 +131,7 @@ def all_cases(outputs: tuple[int, ...], well_posed: WellPosed, *, rng: int) -> l
     """Return the cases on which the methods are compared, kind by kind, for all sizes."""
     printed = {"relax": PAPER.mu_relax, "reform2": PAPER.mu_reform2}
     return [
-        *(Case("as printed", n, rng, normalization="nuclear", prices=printed) for n in outputs),
+        *(Case("nuclear", n, rng, normalization="nuclear", prices=printed) for n in outputs),
         *(Case("spectral", n, rng) for n in outputs),
         *(well_posed_case(n, well_posed, rng=rng) for n in outputs),
     ]

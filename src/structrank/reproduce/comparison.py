@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
 
@@ -17,7 +17,7 @@ from ..solvers.rivals.dense import singular_values
 from ..solvers.state import State
 from ..solvers.stopping import Stop
 from .cases import Case
-from .methods import GCGLS, TUNED, Method
+from .methods import GCGLS, PAPER_RULE, TUNED, Method, PenalizedMethod
 from .output import Row
 
 
@@ -37,7 +37,7 @@ class ComparisonSettings:
     thin_memory_steps: int = 100  # thin factors grow with the iterations
 
     def stop(self, seconds: float) -> Stop:
-        """Return when a timed run ends."""
+        """Return when a timed run ends, unless it is one as printed."""
         return Stop(max_iter=self.max_iter, xtol=None, rtol=None, gap=self.gap, max_time=seconds)
 
 
@@ -51,12 +51,20 @@ class Curve:
     method: Method
     result: Result
     ranks: dict[int, int]  # rank of H(y), as the paper counts it, by iterate
+    ones: bool = False  # whether it started from all ones
+    stop: Stop = PAPER_RULE
     peak_bytes: int = 0
 
     @property
     def last_rank(self) -> int:
         """Rank of H(y) at the end."""
         return self.ranks[max(self.ranks)]
+
+    @property
+    def violation(self) -> float | None:
+        """The last `||B X||`, for methods that allow the structure to be violated."""
+        violated = self.method.formulation == PenalizedMethod.formulation
+        return self.result.history.violation[-1] if violated else None
 
     def seconds_to(self, objective: float) -> float | None:
         """Return the time at which the objective was first at most this."""
@@ -128,7 +136,9 @@ def compare(
             ranks[k] = lifted_rank(problem, state.y, settings.rank_threshold)
 
     run = partial(method.run, problem, ones=case.ones, factor=factor)
-    curve = Curve(method, run(stop=settings.stop(seconds), callback=count_rank), ranks)
+    stop = method.stop(settings.stop(seconds))
+    result = run(stop=stop, callback=count_rank)
+    curve = Curve(method, result, ranks, method.from_ones(case.ones), stop)
     ranks[k] = lifted_rank(problem, latest, settings.rank_threshold)
     most = settings.dense_memory_steps if method.dense else settings.thin_memory_steps
     steps = max(min(curve.result.iterations, most), 1)
@@ -151,29 +161,50 @@ def comparison_rows(
     """Return one row per method: objective, time, memory."""
     best: dict[str, float] = {}
     for c in curves:
-        found = min(c.result.objective, best.get(c.method.formulation, np.inf))
-        best[c.method.formulation] = found
+        found = min(c.result.objective, best.get(c.method.objective, np.inf))
+        best[c.method.objective] = found
     seconds = {
-        c.method.name: c.seconds_to(settings.reached * best[c.method.formulation]) for c in curves
+        c.method.label: c.seconds_to(settings.reached * best[c.method.objective]) for c in curves
     }
-    ours = seconds[GCGLS.name]
+    ours = seconds[GCGLS.label]
     rows = []
     for c in curves:
-        time = seconds[c.method.name]
+        time = seconds[c.method.label]
         rows.append(
             {
                 "case": case.name,
                 "size": case.size,
                 "method": c.method.name,
+                "form": c.method.form,
                 "formulation": c.method.formulation,
+                "step": c.method.step,
+                "start": "ones" if c.ones else "zero",
+                "stops at": stopping_rule(c.stop),
                 "mu": c.result.problem.mu,
                 "objective": c.result.objective,
                 "gap": c.result.gap,
+                "||B X||": c.violation,
+                "rank of X": c.result.rank,
                 "rank of H(y)": c.last_rank,
                 "iterations": c.result.iterations,
+                "ended": c.result.status.name,
+                "seconds": c.result.history.time[-1],
                 "seconds to 1%": time,
                 "times GCGLS": None if time is None or ours is None else time / ours,
                 "peak MB": c.peak_bytes / 2**20,
             }
         )
     return rows
+
+
+def stopping_rule(stop: Stop) -> str:
+    """Say when a run ends."""
+    if replace(stop, max_time=None) == PAPER_RULE:
+        limit = "" if stop.max_time is None else f", {stop.max_time:g} s"
+        return f"the paper's rule{limit}"
+    limits = [
+        None if stop.gap is None else f"gap {stop.gap:g}",
+        None if stop.max_time is None else f"{stop.max_time:g} s",
+        f"{stop.max_iter} iterations",
+    ]
+    return ", ".join(limit for limit in limits if limit is not None)

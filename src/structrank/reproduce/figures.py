@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array import NDArray
 from ..views import new_figure
+from .methods import AS_PRINTED, AS_PRINTED_SPARSE
 
 if TYPE_CHECKING:
     from ..signals import SpectralSample
@@ -29,22 +30,32 @@ COLORS = {
 }
 MARKERS = dict(zip(COLORS, "osDv^<>", strict=True))
 DASHES = {"reform2": "-", "relax": "--"}
+POLES = (("+", "#009e73"), ("x", "#d55e00"))  # marker and colour of realised poles, by form
+RECOVERED = ((":", "#009e73"), ("--", "#d55e00"), ("-.", "#cc79a7"))  # of recovered columns
+PRINTED_STYLES = {  # of Algorithm 1 as printed
+    AS_PRINTED: {"linestyle": ":", "markerfacecolor": "white"},
+    AS_PRINTED_SPARSE: {"linestyle": "-.", "fillstyle": "left"},
+}
+
+
+def _style(name: str, form: str) -> dict[str, Any]:
+    style = {"color": COLORS[name], "marker": MARKERS[name], "label": f"{name}, {form}"}
+    return style | PRINTED_STYLES.get(form, {})
 
 
 def curves(found: Sequence[Curve], title: str, path: Path) -> None:
-    """Draw objective, squared loss and rank of H(y) against time, one line per method."""
-    figure = new_figure(figsize=(12, 4.4))
+    """Draw objective, squared loss and rank of H(y) against time, one line per method and form."""
+    figure = new_figure(figsize=(12, 4.8))
     axes = figure.subplots(1, 3)
     for c in found:
-        h, name = c.result.history, c.method.name
+        h, method = c.result.history, c.method
         style = {
-            "color": COLORS[name],
-            "linestyle": DASHES[c.method.formulation],
-            "marker": MARKERS[name],
+            "linestyle": DASHES[method.formulation],
             "markevery": 0.1,  # evenly along the line
             "markersize": 4.5,
             "linewidth": 1.5,
-            "label": f"{name} ({c.method.formulation})",
+            **_style(method.name, method.form),
+            "label": f"{method.label} ({method.formulation})",
         }
         axes[0].plot(h.time, h.objective, **style)
         axes[1].plot(h.time, h.loss, **style)
@@ -55,7 +66,7 @@ def curves(found: Sequence[Curve], title: str, path: Path) -> None:
         axis.grid(alpha=0.25)
     axes[2].set_yscale("linear")
     figure.suptitle(f"Stochastic system realisation, {title}")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     figure.savefig(path, dpi=150)
 
 
@@ -67,68 +78,79 @@ def poles(found: Sequence[Recovered], path: Path) -> None:
     angle = np.linspace(0, 2 * np.pi, 200)
     for axis, one in zip(axes.flat, shown, strict=False):
         axis.plot(np.cos(angle), np.sin(angle), color="0.7", lw=1)
-        for values, style in (
-            (one.true_poles, {"marker": "o", "mfc": "none", "ms": 9, "label": "true"}),
-            (one.poles, {"marker": "x", "ms": 6, "label": "realised"}),
-        ):
-            color = "#0072b2" if style["label"] == "true" else "#d55e00"
-            axis.plot(values.real, values.imag, linestyle="none", color=color, **style)
+        true = {"marker": "o", "mfc": "none", "ms": 9, "color": "#0072b2", "label": "true"}
+        drawn = [(one.true_poles, true)]
+        for (form, values), (marker, color) in zip(one.poles.items(), POLES, strict=True):
+            style = {"marker": marker, "ms": 6, "color": color, "label": f"realised, {form}"}
+            drawn.append((values, style))
+        for values, style in drawn:
+            axis.plot(values.real, values.imag, linestyle="none", **style)
         axis.set(aspect="equal", xlim=(-1.1, 1.1), ylim=(-1.1, 1.1))
         axis.set(title=f"seed {one.seed}", xlabel="real part", ylabel="imaginary part")
     for axis in axes.flat[len(shown) :]:
         axis.set_visible(False)
     handles = axes.flat[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=2)
+    figure.legend(*handles, loc="outside lower center", ncols=3)
     figure.suptitle("Poles of the system, well-posed case")
     figure.savefig(path, dpi=150)
 
 
-def spectral_panels(sample: SpectralSample, recovered: NDArray, title: str, path: Path) -> None:
-    """Draw the five panels of the paper: truth, samples, recovery, and the first column of each."""
-    figure = new_figure(figsize=(11, 6.4))
-    axes = figure.subplot_mosaic(
-        [["truth"] * 2 + ["seen"] * 2 + ["recovered"] * 2, ["before"] * 3 + ["after"] * 3],
-        height_ratios=[3, 2],
-    )
-    limit = float(np.max(np.abs(sample.truth)))
-    share = np.mean(sample.seen)
-    panels = {
-        "truth": (sample.truth, "(a) true signal"),
-        "seen": (sample.samples, f"(b) observed: {share:.0%}, noisy"),
-        "recovered": (recovered, "(c) recovered"),
-    }
-    for name, (panel, caption) in panels.items():
-        image = axes[name].imshow(panel, cmap="RdBu_r", vmin=-limit, vmax=limit)
-        axes[name].set(title=caption, xlabel="column", ylabel="row")
-    figure.colorbar(image, ax=axes["recovered"], label="value")
+def spectral_panels(
+    sample: SpectralSample, recovered: Mapping[str, NDArray], title: str, path: Path
+) -> None:
+    """Draw the panels of the paper: truth, samples, recoveries, and the first column of each.
+
+    Parameters
+    ----------
+    sample : SpectralSample
+        Of a complex signal, the real part is drawn.
+    recovered : dict of str to array
+        The recovered signals by their names, at most three.
+    title : str
+    path : Path
+    """
+    images = {"true signal": sample.truth, f"observed: {np.mean(sample.seen):.0%}": sample.samples}
+    images |= recovered
+    figure = new_figure(figsize=(3.4 * len(images) + 0.8, 6.4))
+    upper, lower = figure.subfigures(2, 1, height_ratios=[3, 2])
+    limit = float(np.max(np.abs(sample.truth.real)))
+    letters = iter("abcdefg")
+    axes = upper.subplots(1, len(images))
+    for axis, (caption, values) in zip(axes, images.items(), strict=True):
+        image = axis.imshow(values.real, cmap="RdBu_r", vmin=-limit, vmax=limit)
+        axis.set(title=f"({next(letters)}) {caption}", xlabel="column", ylabel="row")
+    upper.colorbar(image, ax=axes, label="value")
+    before, after = lower.subplots(1, 2)
     rows = np.arange(sample.truth.shape[0])
-    captions = {"before": "(d) first column, observed", "after": "(e) first column, recovered"}
-    for name, caption in captions.items():
-        axes[name].plot(rows, sample.truth[:, 0], color="#0072b2", lw=1.5, label="truth")
-        axes[name].set(
-            title=caption, xlabel="row", ylabel="value", ylim=(-1.25 * limit, 1.6 * limit)
-        )
-    axes["before"].plot(rows, sample.samples[:, 0], "o", color="#d55e00", ms=4, label="observed")
-    axes["after"].plot(rows, recovered[:, 0], "--", color="#d55e00", lw=1.5, label="recovered")
-    for name in ("before", "after"):
-        axes[name].legend(loc="upper right", ncols=2, frameon=False)
+    for axis, caption in ((before, "observed"), (after, "recovered")):
+        axis.plot(rows, sample.truth[:, 0].real, color="#0072b2", lw=1.5, label="truth")
+        axis.set(title=f"({next(letters)}) first column, {caption}", xlabel="row", ylabel="value")
+        axis.set_ylim(-1.25 * limit, 1.7 * limit)
+    before.plot(rows, sample.samples[:, 0].real, "o", color="#d55e00", ms=4, label="observed")
+    for (name, values), (dashes, color) in zip(recovered.items(), RECOVERED, strict=False):
+        after.plot(rows, values[:, 0].real, dashes, color=color, lw=1.5, label=name)
+    for axis in (before, after):
+        axis.legend(loc="upper right", ncols=4, frameon=False, fontsize="small")
     figure.suptitle(f"Spectral compressed sensing, {title}")
     figure.savefig(path, dpi=150)
 
 
 def times(found: Sequence[Timing], path: Path) -> None:
-    """Draw time against the number of entries of the matrix."""
-    figure = new_figure(figsize=(7, 4.4))
-    axis = figure.subplots()
-    for name in dict.fromkeys(t.method for t in found):
-        chosen = [t for t in found if t.method == name]
-        entries = [t.rows * t.columns for t in chosen]
-        style = {"color": COLORS[name], "marker": MARKERS[name], "label": name}
-        axis.plot(entries, [t.seconds for t in chosen], **style)
-    axis.set(xscale="log", yscale="log", xlabel="size of the matrix", ylabel="time (s)")
-    axis.xaxis.minorticks_off()
-    axis.set_xticks(entries, [f"{t.rows} x {t.columns}" for t in chosen])
-    axis.grid(alpha=0.25)
-    axis.legend(frameon=False)
-    axis.set_title("Time against the number of entries of the matrix")
+    """Draw time against the number of entries of the matrix, one panel per kind of data."""
+    kinds = list(dict.fromkeys(t.data for t in found))
+    figure = new_figure(figsize=(5.6 * len(kinds), 4.4))
+    for axis, kind in zip(figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True):
+        mine = [t for t in found if t.data == kind]
+        for name, form in dict.fromkeys((t.method, t.form) for t in mine):
+            chosen = [t for t in mine if (t.method, t.form) == (name, form)]
+            entries = [t.rows * t.columns for t in chosen]
+            axis.plot(entries, [t.seconds for t in chosen], **_style(name, form))
+        axis.set(xscale="log", yscale="log", xlabel="size of the matrix", ylabel="time (s)")
+        axis.xaxis.minorticks_off()
+        ticks = [f"{t.rows} x {t.columns}" for t in chosen]
+        axis.set_xticks(entries, ticks, fontsize="small")
+        axis.grid(alpha=0.25)
+        axis.legend(frameon=False)
+        axis.set_title(kind)
+    figure.suptitle("Time against the number of entries of the matrix")
     figure.savefig(path, dpi=150)

@@ -1,4 +1,8 @@
-"""Stochastic system realisation: Figure 1 of the paper, and a case in which the order is found."""
+"""Stochastic system realisation: Figure 2 of the paper, and a case in which the order is found.
+
+The figures of the paper are numbered in the order of its source: 1 is scalability, 2 is this one, 3
+is spectral compressed sensing.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ from ..solvers.stopping import Stop
 from ..systems import NotPositiveReal, StateSpace, realize
 from . import figures
 from .cases import PAPER, Case, WellPosed, all_cases, well_posed_case
-from .comparison import Curve, compare, comparison_rows, tune
-from .methods import GCGLS, METHODS
+from .comparison import Curve, compare, comparison_rows, stopping_rule, tune
+from .methods import GCGLS, GCGLS_PRINTED, METHODS, Method
 from .output import Row, write_about, write_table
 
 
@@ -37,6 +41,7 @@ class SsrEffort:
     smallest_tuned: int = 4  # outputs of the case for tuning, at least; else half of the smallest
 
 
+SEED_METHODS = (GCGLS_PRINTED, GCGLS)  # those whose solutions are realised
 FULL = SsrEffort()
 QUICK = SsrEffort(
     outputs=(4,),
@@ -79,6 +84,7 @@ def reproduce_ssr(
             _compare_methods(list(group), effort, tables, folder, bar)
         recovered = [_recovered(effort, seed, bar) for seed in seeds]
     figures.poles([found for _, found in recovered], folder / "ssr-poles.png")
+    seed_rows = [row for rows, _ in recovered for row in rows]
     settings = {
         "lam": GCGLS.lam,
         "noise": PAPER.noise,
@@ -90,7 +96,7 @@ def reproduce_ssr(
         write_table(folder / "ssr-tuning", tables.tuning),
         write_table(folder / "ssr-methods", tables.methods),
         write_table(folder / "ssr-orders", tables.orders),
-        write_table(folder / "ssr-seeds", [row for row, _ in recovered]),
+        write_table(folder / "ssr-seeds", seed_rows),
     ]
 
 
@@ -115,7 +121,7 @@ def _compare_methods(
     for case in cases:
         curves = []
         for method in METHODS:
-            bar.set_postfix_str(f"{name} {case.size} {method.name}")
+            bar.set_postfix_str(f"{name} {case.size} {method.label}")
             factor = factors.get(method.name)
             curves.append(compare(case, method, factor, effort.run_seconds))
             bar.update()
@@ -131,6 +137,7 @@ def order_row(case: Case, curve: Curve) -> Row:
     return {
         "size": case.size,
         "method": curve.method.name,
+        "form": curve.method.form,
         "formulation": curve.method.formulation,
         "true order": case.system.order,
         "order found": found_order(curve.result),
@@ -146,29 +153,40 @@ def found_order(result: Result) -> int:
 
 @dataclass
 class Recovered:
-    """Poles for one seed: those of the true system and of the realised one."""
+    """Poles for one seed: those of the true system, and of the realised ones by form."""
 
     seed: int
     true_poles: NDArray
-    poles: NDArray
+    poles: dict[str, NDArray]
 
 
-def _recovered(effort: SsrEffort, seed: int, bar: Any) -> tuple[Row, Recovered]:
-    """Realise a system from its record, for one seed of the well-posed case."""
+def _recovered(effort: SsrEffort, seed: int, bar: Any) -> tuple[list[Row], Recovered]:
+    """Realise a system from its record by both forms of GCGLS, for one seed."""
     bar.set_postfix_str(f"well-posed, seed {seed}")
     case = well_posed_case(effort.seed_outputs, effort.well_posed, rng=seed)
-    problem, truth = case.problem(GCGLS.formulation), case.true_covariances
-    stop = Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3)
-    result = GCGLS.run(problem, ones=case.ones, stop=stop)
+    found = {method.form: _realized_by(method, case, effort) for method in SEED_METHODS}
+    bar.update()
+    rows = [{"seed": seed, "form": form, **row} for form, (row, _) in found.items()]
+    poles = {form: poles for form, (_, poles) in found.items()}
+    return rows, Recovered(seed, case.system.poles, poles)
+
+
+def _realized_by(method: Method, case: Case, effort: SsrEffort) -> tuple[Row, NDArray]:
+    """Realise a system from the covariances that one method recovers; return its poles."""
+    problem, truth = case.problem(method.formulation), case.true_covariances
+    stop = method.stop(Stop(max_iter=100, xtol=None, rtol=None, gap=1e-3))
+    result = method.run(problem, ones=case.ones, stop=stop)
     order = found_order(result)
     covariances = np.concatenate([case.covariances[:1], result.y])
     model, remedy = _realized(covariances, order, effort.realization_rows)
     row = {
-        "seed": seed,
+        "stops at": stopping_rule(stop),
         "true order": case.system.order,
         "order found": order,
         "order realised": None if model is None else model.order,
         "mu": problem.mu,
+        "gap": result.gap,
+        "||B X||": result.history.violation[-1],
         "covariance error, as observed": _error(case.covariances[1:], truth[: case.paper.columns]),
         "covariance error, recovered": _error(result.y, truth),
         "covariance error, realised": (
@@ -179,9 +197,7 @@ def _recovered(effort: SsrEffort, seed: int, bar: Any) -> tuple[Row, Recovered]:
         ),
         "noise floor added": remedy,
     }
-    bar.update()
-    found = np.zeros(0, complex) if model is None else model.poles
-    return row, Recovered(seed, case.system.poles, found)
+    return row, np.zeros(0, complex) if model is None else model.poles
 
 
 def _realized(covariances: NDArray, order: int, rows: int) -> tuple[StateSpace | None, bool]:

@@ -141,8 +141,10 @@ def gcgls(
         the paper's C_sp, which reads the first copy.
     step : {"joint", "paper"}
         "paper" multiplies the iterate by `1 - eta_k`, `eta_k = 2/(k+1)`, and computes the weight
-        theta of the new atom in closed form. "joint" computes both factors in closed form: this
-        is never worse, and it does not discard the start.
+        theta of the new atom in closed form. "joint" computes both factors in closed form, and
+        does not discard the start. If psi is higher after the local search than at the iterate
+        before, "paper" takes the joint step, and "joint" keeps the iterate: Theorem 1 of the paper
+        asks for descent.
     pairs : int
         Largest number of singular pairs per step. The paper uses one.
     search_steps : int
@@ -254,10 +256,10 @@ def algorithm_1(
     pruned = max(accuracy.pruned, accuracy.proof.rounding.sums * epsilon(reference))
     starts = RandomStarts(objective.problem, X, rng) if certify else FixedStarts(objective.problem)
     X = X.balanced(pruned)  # line 1
-    top, aim, finer = None, accuracy.coarsest, 1.0
+    objective, point = objective.tight(X)
     corrective = CorrectiveSteps(objective, X)
+    top, aim, finer = None, accuracy.coarsest, 1.0
     for k in count(1):  # line 2
-        objective, point = objective.tight(X)
         top = objective.gradient(point).top(  # line 3
             max(pairs, accuracy.recycled),
             _lanczos_start(top, starts.draw(), accuracy.guess),
@@ -268,28 +270,45 @@ def algorithm_1(
         if k > 1 and state.likely_gap > aim:  # the local search ended too early
             finer *= accuracy.finer
         aim = accuracy.aim(state.likely_gap, stop)
-        if stop is not None and stop.gap is not None and state.likely_gap <= stop.gap:
-            yield state.certified() if certify else state.trusted()
-        else:
-            yield state
+        solved = stop is not None and stop.gap is not None and state.likely_gap <= stop.gap
+        yield (state.certified() if certify else state.trusted()) if solved else state
 
-        eta = 2 / (k + 1)  # line 4
         Z = atom(top, objective.mu, pairs)
         if step == "corrective":
-            X = corrective.step(Z, top)  # lines 4 and 5
+            steps = iter([corrective.step(Z, top)])
         else:
-            plane = StepPlane(objective, point, Z, top)
-            kept, theta = plane.paper(1 - eta) if step == "paper" else plane.joint()
-            X = X.scaled(kept).appended(Z.scaled(theta))  # line 5
-        if search_steps and X.rank:  # line 6
-            tolerance = (
-                finer * accuracy.search * aim**2 if search_tolerance is None else search_tolerance
-            )
-            piece = search_steps if objective.exact else accuracy.piece
-            X = search_in_pieces(
-                objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance
-            )
-        X = X.balanced(pruned)
+            steps = _steps(StepPlane(objective, point, Z, top), X, Z, step, k)
+        tolerance = finer * accuracy.search * aim**2
+        tolerance = tolerance if search_tolerance is None else search_tolerance
+        # What Theorem 1 asks of a local search; pruning may raise psi a little.
+        most = (1 + pruned) * objective.psi(point) if search_steps else np.inf
+        for X_init in steps:  # lines 4 and 5
+            X_next = _searched(objective, X_init, search_steps, tolerance, accuracy)  # line 6
+            X_next = X_next.balanced(pruned)
+            objective_next, point_next = objective.tight(X_next)
+            if objective_next.psi(point_next) <= most:
+                X, objective, point = X_next, objective_next, point_next
+                break
+
+
+def _steps(plane: StepPlane, X: LowRank, Z: LowRank, step: str, k: int) -> Iterator[LowRank]:
+    """Generate the step of lines 4 and 5; then, for the printed one, a step that is no worse."""
+    if step == "paper":
+        eta = 2 / (k + 1)
+        kept, theta = plane.paper(1 - eta)
+        yield X.scaled(kept).appended(Z.scaled(theta))
+    kept, theta = plane.joint()
+    yield X.scaled(kept).appended(Z.scaled(theta))
+
+
+def _searched(
+    objective: Penalized, X: LowRank, search_steps: int, tolerance: float, accuracy: Accuracy
+) -> LowRank:
+    """Lower psi by local search, unless there are no search steps."""
+    if not search_steps or not X.rank:
+        return X
+    piece = search_steps if objective.exact else accuracy.piece
+    return search_in_pieces(objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance)
 
 
 def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:
