@@ -59,7 +59,7 @@ class ScsEffort:
     seeds: int = 20
     slow_seeds: int = 2  # for settings that take minutes
     run_seconds: float = 60.0  # per run, by default
-    printed_seconds: float = 600.0  # per run as printed: a safeguard, their own rule ends them
+    printed_seconds: float = 300.0  # per run as printed: a safeguard, their own rule ends most
 
 
 PAPER = PaperSignal()

@@ -29,7 +29,7 @@ from .output import Row, write_about, write_table
 
 @dataclass(frozen=True)
 class SsrEffort:
-    """Sizes, seeds and seconds of the experiment, which then takes about 13 minutes."""
+    """Sizes, seeds and seconds of the experiment."""
 
     outputs: tuple[int, ...] = (20, 40)  # the paper's two sizes
     seeds: int = 20  # systems that are realised
