@@ -92,6 +92,10 @@ CALLS = {
     },
     "apg_svt": lambda: rivals.apg_svt(PROBLEM, 1.0, stop=STOP),
     "weighted_slra": lambda: rivals.weighted_slra(PROBLEM, 4),
+    **{
+        name: lambda name=name: getattr(rivals, name)(PROBLEM, 4)
+        for name in ("fiht", "projected_gradient", "cadzow")
+    },
     "interior_point": lambda: rivals.interior_point(SMALL),
 }
 

@@ -45,6 +45,13 @@ class TestTopSingularPairs:
         np.testing.assert_allclose(top.residuals, true, rtol=1e-6, atol=1e-12)
         assert top.residuals[0] <= 1e-3 * top.values[0]
 
+    def test_every_checked_pair_is_accurate(self, rng):
+        A, start = rng.standard_normal((60, 40)), np.ones(40)
+        rough = top_singular_pairs(*products(A), start, 5)
+        fine = top_singular_pairs(*products(A), start, 5, checked=5)
+        assert rough.residuals.max() > 1e-3 * rough.values[0]
+        assert fine.residuals.max() <= 1e-3 * fine.values[0]
+
     def test_rank_one_and_zero_matrices(self, rng):
         A = np.outer(rng.standard_normal(7), rng.standard_normal(5))
         top = top_singular_pairs(*products(A), np.ones(5), 3)

@@ -73,6 +73,7 @@ def top_singular_pairs(
     start: Array,
     count: int = 1,
     *,
+    checked: int = 1,
     tolerance: float = 1e-3,
     max_steps: int = 60,
     failure: float | None = None,
@@ -82,8 +83,8 @@ def top_singular_pairs(
 ) -> SingularPairs:
     """Compute leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
 
-    Both bases are kept orthogonal. The method stops when the residual of the first pair and the
-    distance of `upper` from its value are small. The accuracy of the other pairs is not checked.
+    Both bases are kept orthogonal. The method stops when the residuals of the checked pairs and the
+    distance of `upper` from the first value are small.
 
     With `failure`, `upper` is below the top singular value s with at most this probability over
     the random part of the start. The next vector of the right basis, `p(A^H A) start` for a known
@@ -103,8 +104,10 @@ def top_singular_pairs(
         to be a standard Gaussian vector plus any vector that does not depend on it.
     count : int
         Number of pairs wanted. Fewer are returned if the matrix has a lower rank.
+    checked : int
+        Number of leading pairs whose residuals have to be small, at most `count`.
     tolerance : float
-        Largest residual of the first pair, relative to its value.
+        Largest residual of these pairs, relative to the first value.
     max_steps : int
         Largest dimension of the bases.
     failure : float, optional
@@ -137,7 +140,7 @@ def top_singular_pairs(
         done = process.complete or process.steps >= max_steps
         if not done and process.steps < next_check:
             continue
-        first, residual = process.first_and_residual()
+        first, residual = process.first_and_residual(checked)
         next_check = process.steps + 1
         if not done and residual > tolerance * first:
             continue
@@ -191,10 +194,10 @@ class _Bidiagonalisation:
         self.betas.append(_norm(self.rest))
         self.complete = min(alpha, self.betas[-1]) <= negligible
 
-    def first_and_residual(self) -> tuple[float, float]:
-        """Return the first singular value and its residual."""
+    def first_and_residual(self, checked: int) -> tuple[float, float]:
+        """Return the first singular value and the largest residual of the checked pairs."""
         _, values, _, residuals = self._svd()
-        return float(values[0]), float(residuals[0])
+        return float(values[0]), float(np.max(residuals[:checked]))
 
     def bound(self, start: Array, failure: float) -> float:
         """Return a bound of the top singular value that fails with a known probability."""
