@@ -50,7 +50,9 @@ benchmarks: .venv/ready-test
 	$(BIN)/python -m benchmarks.certified
 	$(BIN)/python -m benchmarks.paper_sizes
 	$(BIN)/python -m benchmarks.outliers
+	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.phase_transition --force
+	$(BIN)/python -m benchmarks.phase_transition --part peers
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.selection
 

@@ -126,6 +126,11 @@ def test_example_of_make_run(tmp_path):
         nightly(["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
+        (
+            ["benchmarks.peers", "--seeds", "1", "--rows", "127", "--methods", "fiht", "rank"],
+            "127 samples, 5 modes, 50% seen, no noise",
+        ),
+        nightly(["benchmarks.phase_transition", "--part", "peers", "--draws", "1"], "of 1, "),
         (["benchmarks.accuracy", "--seeds", "1", "--case", "1-D"], "1 of 1   (goal: at least 1)"),
         (
             ["benchmarks.selection", "--seeds", "1", "--settings", "1", "--method", "noise"],

@@ -75,7 +75,7 @@ class TestRecovery:
         assert close(result.y, truth, 1e-8)
         assert close(problem.structure.average(result.X.U, result.X.V), result.y)
 
-    @pytest.mark.parametrize("method", [fiht, cadzow], ids=lambda m: m.__name__)
+    @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)
     def test_a_rank_above_the_true_one(self, method):
         problem, truth, rank = modes_problem(61, 2, seen=0.9)
         assert close(method(problem, rank + 2).y, truth, 1e-3)
@@ -143,7 +143,7 @@ class TestStepsAgainstDenseMatrices:
     def test_projected_gradient(self, name, rng):
         problem = small_problem(name, rng)
         step, balance = 1 / np.mean(problem.seen), 0.25
-        settings = ProjectedGradientSettings(balance, incoherence=1e6)
+        settings = ProjectedGradientSettings(balance, incoherence=1e6, relaxation=1.0)
         states = gradient_iterates(SampledProblem(problem, 2), 1e-6, settings)
         first, second = next(states), next(states)
         U, V = first.X.U, first.X.V

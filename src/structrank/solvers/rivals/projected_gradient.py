@@ -26,10 +26,16 @@ from .sampled import SampledProblem, relative_change
 
 @dataclass(frozen=True)
 class ProjectedGradientSettings:
-    """Constants of the method, in the notation of the paper."""
+    """Constants of the method.
+
+    Exact steps along the gradient zigzag. Slightly shorter ones do not: M. Raydan and B. F.
+    Svaiter, "Relaxed steepest descent and Cauchy-Barzilai-Borwein method", Comput. Optim. Appl. 21
+    (2002).
+    """
 
     balance: float = 0.25  # lambda: weight of ||U^H U - V^H V||^2 / 4, the value of the paper
     incoherence: float = 10.0  # mu: undamped modes that are well separated have about 1
+    relaxation: float = 0.9  # step over the exact one: 4 times fewer steps on hard problems than 1
 
 
 def projected_gradient(
@@ -46,9 +52,9 @@ def projected_gradient(
     `min 1/(2 p) ||Q(seen * (y - b))||^2 + 1/2 ||X - Q(y)||^2 + lambda/4 ||U^H U - V^H V||^2` with
     `X = U V^H`, `y = average(X)` and the share p of the samples that are seen.
 
-    Each step goes along the gradient to the exact minimum, and shortens rows of the factors that
-    are longer than incoherent factors can have. The start is that of `fiht`. The mu of the problem
-    is not used. The result is a local optimum without certificate: its gap is 1.
+    Each step goes along the gradient nearly to the exact minimum, and shortens rows of the factors
+    that are longer than incoherent factors can have. The start is that of `fiht`. The mu of the
+    problem is not used. The result is a local optimum without certificate: its gap is 1.
 
     Parameters
     ----------
@@ -114,7 +120,8 @@ def _iterates(
         if last is not None and relative_change(y, last) <= tolerance:
             return
         gradient = _gradient(sampled, at, y, settings.balance)
-        length = quartic.minimizer(_along(sampled, at, gradient, y, settings.balance))
+        exact = quartic.minimizer(_along(sampled, at, gradient, y, settings.balance))
+        length = settings.relaxation * exact
         U, V = at.U - length * gradient.U, at.V - length * gradient.V
         at = _transformed(sampled, _shortened(U, limit), _shortened(V, limit))
         y, last = sampled.average(at.left, at.right), y
