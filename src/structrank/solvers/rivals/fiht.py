@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg
 
 from ..._array import Array, array_namespace, epsilon, gram, like, rotate, to_numpy
 from ..._checks import positive
@@ -151,7 +152,8 @@ def _retracted(last: Decomposition, image: Array, back: Array, rank: int) -> Dec
     Q2, R2 = xp.linalg.qr(back - rotate(V, core.conj().T))
     zeros = np.zeros_like(core)
     small = np.block([[core, to_numpy(R2).conj().T], [to_numpy(R1), zeros]])
-    P, values, Qh = np.linalg.svd(small)
+    # The driver of NumPy's SVD, gesdd, fails for some of these matrices near convergence.
+    P, values, Qh = scipy.linalg.svd(small, lapack_driver="gesvd")
     left, right = P[:, :rank], Qh[:rank].conj().T
     count = U.shape[1]
     return Decomposition(
