@@ -70,6 +70,7 @@ _HOMES = {
     "systems": (
         "CommonDivisor",
         "NotPositiveReal",
+        "Smoothed",
         "StateSpace",
         "approximate_gcd",
         "empirical_covariances",

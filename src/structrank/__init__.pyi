@@ -72,6 +72,7 @@ from .structures import (
 from .systems import (
     CommonDivisor,
     NotPositiveReal,
+    Smoothed,
     StateSpace,
     approximate_gcd,
     empirical_covariances,
@@ -112,6 +113,7 @@ __all__ = [
     "Result",
     "RobustResult",
     "Selection",
+    "Smoothed",
     "SpectralSample",
     "State",
     "StateSpace",

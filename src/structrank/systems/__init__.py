@@ -7,6 +7,7 @@ factor that polynomials share.
 
 from .common_divisors import CommonDivisor, approximate_gcd
 from .completion import GapFilling
+from .conditioning import Smoothed
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
 from .divisor_fit import DivisorSearch
 from .identification import identify
@@ -24,6 +25,7 @@ __all__ = [
     "NotPositiveReal",
     "OutputRealization",
     "RealizationRules",
+    "Smoothed",
     "StateSpace",
     "approximate_gcd",
     "empirical_covariances",

@@ -11,18 +11,18 @@ from .._checks import finite
 from .recursion import adjoint
 
 VECTORS = ("x0", "input_offset", "output_offset")
+MAY_BE_NONE = ("x0", "x0_covariance")
 
 
 def system_arrays(**given: Any) -> dict[str, NDArray | None]:
     """Read-only copies of the arrays of a `StateSpace`, in one dtype and with matching shapes.
 
-    What is None becomes zero, but for `x0`, which stays None.
+    What is None becomes zero, but for `x0` and `x0_covariance`, which stay None.
 
     Examples
     --------
     >>> from structrank.systems.matrices import system_arrays
-    >>> names = ("B", "D", "K", "innovation_covariance", "x0", "input_offset", "output_offset")
-    >>> arrays = system_arrays(A=[[0.5]], C=[[1.0], [2.0]], **dict.fromkeys(names))
+    >>> arrays = system_arrays(A=[[0.5]], C=[[1.0], [2.0]], B=None, x0=None)
     >>> arrays["K"].shape, arrays["B"].shape, arrays["x0"]
     ((1, 2), (1, 0), None)
     """
@@ -36,7 +36,11 @@ def system_arrays(**given: Any) -> dict[str, NDArray | None]:
         "D": (outputs, inputs),
         "K": (states, outputs),
         "innovation_covariance": (outputs, outputs),
+        "Q": (states, states),
+        "R": (outputs, outputs),
+        "S": (states, outputs),
         "x0": (states,),
+        "x0_covariance": (states, states),
         "input_offset": (inputs,),
         "output_offset": (outputs,),
     }
@@ -49,9 +53,9 @@ def system_arrays(**given: Any) -> dict[str, NDArray | None]:
         if inputs and np.iscomplexobj(values):
             raise TypeError(f"{name} is complex, but a system with inputs has real numbers")
     dtype = np.result_type(*arrays.values())
-    complete: dict[str, NDArray | None] = {"x0": None}
+    complete: dict[str, NDArray | None] = dict.fromkeys(MAY_BE_NONE)
     for name, shape in shapes.items():
-        if name in arrays or name != "x0":
+        if name in arrays or name not in MAY_BE_NONE:
             values = arrays.get(name, np.zeros(shape)).astype(dtype)
             values.flags.writeable = False
             complete[name] = values
@@ -75,6 +79,21 @@ def check_covariance(G: NDArray, name: str, rounding: float = 1e-8) -> None:
         )
 
 
+def split_covariance(P: NDArray) -> tuple[NDArray, NDArray]:
+    """The finite part of `x0_covariance`, and where its diagonal is infinite: a diffuse state."""
+    diffuse = np.isinf(np.diag(P).real)
+    known = np.array(P)
+    known[diffuse, diffuse] = 0
+    if not np.all(np.isfinite(known)) or np.any(known[diffuse]) or np.any(known[:, diffuse]):
+        raise ValueError(
+            "x0_covariance contains NaN, or inf beside the diagonal, or numbers in the row of a "
+            "state of infinite variance; finite numbers, inf on the diagonal and zeros beside it "
+            "are expected"
+        )
+    check_covariance(known, "x0_covariance")
+    return known, diffuse
+
+
 def _finite_array(values: Any, name: str) -> NDArray:
     """`values` as finite numbers in double precision: a vector or a matrix, as the name says."""
     x = to_numpy(as_array(values))
@@ -84,5 +103,6 @@ def _finite_array(values: Any, name: str) -> NDArray:
         raise ValueError(
             f"{name} has shape {x.shape}, but a matrix with one or more rows is expected"
         )
-    finite(x, name)
+    if name != "x0_covariance":
+        finite(x, name)
     return np.asarray(x.astype(np.result_type(x.dtype, float)))

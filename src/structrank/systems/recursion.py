@@ -16,8 +16,10 @@ def state_sequence(A: NDArray, start: NDArray, drive: NDArray) -> NDArray:
     >>> from structrank.systems.recursion import state_sequence
     >>> state_sequence(np.array([[0.5]]), np.array([4.0]), np.zeros((3, 1)))[:, 0]
     array([4., 2., 1.])
+
+    Several sequences at the same time have axes between steps and states.
     """
-    states = np.concatenate([start[None, :], drive[:-1]])
+    states = np.concatenate([start[None], drive[:-1]])
     # After the pass with lag k, states[t] is the sum of A^j states[t - j] over all j < 2 k.
     lag, power = 1, A
     negligible = np.finfo(float).eps ** 2  # a power of A below this changes no digit of a state

@@ -9,7 +9,7 @@ import numpy as np
 from .._array import NDArray
 from .._checks import positive_int
 from .records import series
-from .recursion import spectral_radius_of, state_sequence
+from .recursion import adjoint, free_responses, spectral_radius_of, state_sequence
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
@@ -42,6 +42,10 @@ def first_state(model: StateSpace, initial: Any, rng: np.random.Generator) -> ND
     """The first state of a simulation, by the rule in the docstring of `StateSpace.simulate`."""
     if initial is not None:
         return checked_state(model, initial)
+    known, diffuse = model.first_covariance
+    if not np.any(diffuse) and np.any(known):
+        mean = 0 if model.x0 is None else model.x0
+        return np.asarray(mean + covariance_root(known) @ white(model, rng, model.order))
     if model.x0 is not None:
         return model.x0
     return np.zeros(model.order) if model.input_count else white(model, rng, model.order)
@@ -58,27 +62,60 @@ def checked_state(model: StateSpace, initial: Any) -> NDArray:
     return start
 
 
-def innovations(model: StateSpace, steps: int, rng: np.random.Generator) -> NDArray | None:
-    """Gaussian noise e of shape (steps, p), or None for a system without noise."""
-    if not np.any(model.innovation_covariance):
-        return None
-    values, vectors = np.linalg.eigh(model.innovation_covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return np.asarray(white(model, rng, steps, model.output_count) @ root.T)
+def covariance_root(G: NDArray) -> NDArray:
+    """A matrix L with `L L^H = G`; G may be singular."""
+    values, vectors = np.linalg.eigh(G)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def response(model: StateSpace, u: NDArray, start: NDArray, e: NDArray | None = None) -> NDArray:
+def noises(model: StateSpace, rng: np.random.Generator, *shape: int) -> tuple[NDArray, NDArray]:
+    """Gaussian noise of the next states, and that of the outputs: shape (*shape, .)."""
+    p, r = model.output_count, model.order
+    w, v = np.zeros((*shape, r)), np.zeros((*shape, p))
+    if np.any(model.innovation_covariance):
+        root = covariance_root(model.innovation_covariance)
+        e = white(model, rng, *shape, p) @ root.T
+        w, v = e @ model.K.T, e
+    if np.any(model.Q) or np.any(model.R):
+        joint = np.block([[model.R, adjoint(model.S)], [model.S, model.Q]])
+        more = white(model, rng, *shape, p + r) @ covariance_root(joint).T
+        w, v = w + more[..., p:], v + more[..., :p]
+    return w, v
+
+
+def response(
+    model: StateSpace, u: NDArray, start: NDArray, noise: tuple[NDArray, NDArray] | None = None
+) -> NDArray:
     """Outputs for inputs less their offset, a first state and, if there is any, noise."""
+    w, v = (0.0, 0.0) if noise is None else noise
     with np.errstate(over="ignore", invalid="ignore"):
-        drive = u @ model.B.T if e is None else u @ model.B.T + e @ model.K.T
-        y = state_sequence(model.A, start, drive) @ model.C.T + u @ model.D.T
-        y = y if e is None else y + e
+        y = state_sequence(model.A, start, u @ model.B.T + w) @ model.C.T + u @ model.D.T + v
     if not np.all(np.isfinite(y)):
         raise ValueError(
             "the outputs leave the range of double precision: the spectral radius of the system is "
             f"{spectral_radius_of(model.A):.4g}, so simulate fewer than {len(u)} steps"
         )
     return np.asarray(y + model.output_offset)
+
+
+def explained(model: StateSpace, u: NDArray, y: NDArray, initial: Any) -> NDArray:
+    """How much of the outputs y, NaN where missing, a simulation explains, in percent."""
+    u, seen = inputs_around_offset(model, u), ~np.isnan(y)
+    start = np.zeros(model.order) if initial is None else checked_state(model, initial)
+    simulated = response(model, u, start)
+    if initial is None:
+        free = free_responses(model.A, model.C, len(u))
+        state = np.linalg.lstsq(free[seen], (y - simulated)[seen], rcond=None)[0]
+        simulated = simulated + free @ state
+    error = np.where(seen, y - simulated, 0.0)
+    spread = np.where(seen, y - np.nanmean(y, axis=0), 0.0)
+    scale = np.linalg.norm(spread, axis=0)
+    if np.any(scale == 0):
+        raise ValueError(
+            f"output {int(np.argmin(scale))} is constant where it is seen, so its fit is not "
+            "defined: remove it"
+        )
+    return np.asarray(100 * (1 - np.linalg.norm(error, axis=0) / scale))
 
 
 def white(model: StateSpace, rng: np.random.Generator, *shape: int) -> NDArray:

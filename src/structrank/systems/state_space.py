@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
 from .._array import NDArray
-from .._checks import not_negative, not_negative_int, positive_int
+from .._checks import not_negative, not_negative_int, positive, positive_int
 from ..views import plot_poles
 from . import simulation
-from .matrices import check_covariance, system_arrays
+from .conditioning import Conditioning
+from .conversions import Conversions
+from .matrices import check_covariance, split_covariance, system_arrays
 from .records import paired
 from .recursion import adjoint, free_responses, markov_parameters, spectral_radius_of
 
-if TYPE_CHECKING:
-    from scipy.signal import dlti
-
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class StateSpace:
+class StateSpace(Conditioning, Conversions):
     """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
-    | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t`
-    | `y_t     = C x_t + D (u_t - input_offset) + output_offset + e_t`
+    | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t + w_t`
+    | `y_t     = C x_t + D (u_t - input_offset) + output_offset + e_t + v_t`
 
-    The noise `e` is white, with the covariance `innovation_covariance`. So the noise of the states
-    is `w_t = K e_t` and that of the outputs is `v_t = e_t`: the innovation form. The matrices are
-    read-only copies.
+    The noise is white and Gaussian: `e` has the covariance `innovation_covariance` (the innovation
+    form), and `(w, v)`, independent of `e`, has the covariance `[[Q, S], [S^H, R]]`. Most models
+    have one of the two. The matrices are read-only copies.
 
     Parameters
     ----------
@@ -42,15 +41,22 @@ class StateSpace:
     D : array, shape (p, m), or None
         How the inputs show in the outputs at once. None: they do not, or there are no inputs.
     K : array, shape (r, p), optional
-        How the noise drives the states. Default zero.
+        How the noise e drives the states. Default zero.
     innovation_covariance : array, shape (p, p), optional
-        Covariance of `e`, Hermitian and positive semidefinite. Default zero: there is no noise.
+        Covariance of e, Hermitian and positive semidefinite. Default zero: there is no noise e.
+    Q, R, S : array, shapes (r, r), (p, p) and (r, p), optional
+        Covariances of w, of v, and between them. Default zero. They may be singular.
     x0 : array, shape (r,), optional
-        State at the first sample. Default: not known.
+        State at the first sample, or its mean. Default: not known.
+    x0_covariance : array, shape (r, r), or "stationary", optional
+        Covariance of the first state; inf on the diagonal where nothing is known about a state.
+        Default: zero if `x0` is given, and otherwise inf for all states.
     input_offset : array, shape (m,), optional
         Inputs at the operating point. Default zero.
     output_offset : array, shape (p,), optional
         Outputs at the operating point. Default zero.
+    dt : float, optional
+        Time between samples, for conversions. Default: not specified.
 
     Examples
     --------
@@ -78,9 +84,14 @@ class StateSpace:
     D: NDArray
     K: NDArray
     innovation_covariance: NDArray
+    Q: NDArray
+    R: NDArray
+    S: NDArray
     x0: NDArray | None
+    x0_covariance: NDArray | None
     input_offset: NDArray
     output_offset: NDArray
+    dt: float | None
 
     def __init__(
         self,
@@ -91,12 +102,22 @@ class StateSpace:
         *,
         K: Any = None,
         innovation_covariance: Any = None,
+        Q: Any = None,
+        R: Any = None,
+        S: Any = None,
         x0: Any = None,
+        x0_covariance: Any = None,
         input_offset: Any = None,
         output_offset: Any = None,
+        dt: float | None = None,
     ) -> None:
         if K is not None and innovation_covariance is None:
             raise ValueError("K is given, but innovation_covariance is not: pass both")
+        stationary = isinstance(x0_covariance, str)
+        if stationary and x0_covariance != "stationary":
+            raise ValueError(
+                f"x0_covariance is {x0_covariance!r}, but a matrix or 'stationary' is expected"
+            )
         arrays = system_arrays(
             A=A,
             B=B,
@@ -104,13 +125,24 @@ class StateSpace:
             D=D,
             K=K,
             innovation_covariance=innovation_covariance,
+            Q=Q,
+            R=R,
+            S=S,
             x0=x0,
+            x0_covariance=None if stationary else x0_covariance,
             input_offset=input_offset,
             output_offset=output_offset,
         )
         for name, values in arrays.items():
             object.__setattr__(self, name, values)
+        object.__setattr__(self, "dt", None if dt is None else positive(dt, "dt"))
         check_covariance(self.innovation_covariance, "innovation_covariance")
+        joint = np.block([[self.R, adjoint(self.S)], [self.S, self.Q]])
+        check_covariance(joint, "[[Q, S], [S^H, R]]")
+        if stationary:
+            object.__setattr__(self, "x0_covariance", self._stationary())
+        elif self.x0_covariance is not None:
+            split_covariance(self.x0_covariance)
 
     @property
     def order(self) -> int:
@@ -126,6 +158,20 @@ class StateSpace:
     def output_count(self) -> int:
         """Number of outputs p."""
         return len(self.output_offset)
+
+    @property
+    def noise_covariance(self) -> NDArray:
+        """Covariance of all noise of one sample: that of the outputs, then that of the states."""
+        rows = np.concatenate([np.eye(self.output_count), self.K])
+        own = np.block([[self.R, adjoint(self.S)], [self.S, self.Q]])
+        return np.asarray(own + rows @ self.innovation_covariance @ adjoint(rows))
+
+    @property
+    def first_covariance(self) -> tuple[NDArray, NDArray]:
+        """Covariance of the first state, zero where nothing is known, and where that is."""
+        if self.x0_covariance is not None:
+            return split_covariance(self.x0_covariance)
+        return np.zeros_like(self.A), np.full(self.order, self.x0 is None)
 
     @property
     def poles(self) -> NDArray:
@@ -161,15 +207,16 @@ class StateSpace:
         rng: int | np.random.Generator = 0,
         noise: float = 0.0,
     ) -> NDArray:
-        """Outputs for given inputs and for Gaussian noise `e`.
+        """Outputs for given inputs and for Gaussian noise.
 
         Parameters
         ----------
         inputs : array, shape (steps, m) or, for a single input, (steps,)
             For a system with inputs.
         initial : array, shape (r,), optional
-            State at the first sample. Default `x0`. If that is not known: zero for a system with
-            inputs, and drawn from N(0, I) for a system without inputs, as in the paper.
+            State at the first sample. Default: drawn with the mean `x0` and `x0_covariance`. If
+            these are not known: zero for a system with inputs, and drawn from N(0, I) for a system
+            without inputs, as in the paper.
         steps : int
             Number of samples, for a system without inputs.
         rng : int or numpy.random.Generator
@@ -190,7 +237,7 @@ class StateSpace:
         u = simulation.inputs_around_offset(self, inputs, steps)
         noise, rng = not_negative(noise, "noise"), np.random.default_rng(rng)
         start = simulation.first_state(self, initial, rng)
-        y = simulation.response(self, u, start, simulation.innovations(self, len(u), rng))
+        y = simulation.response(self, u, start, simulation.noises(self, rng, len(u)))
         return y + noise * simulation.white(self, rng, *y.shape) if noise else y
 
     def fit(self, inputs: Any, outputs: Any, initial: Any = None) -> NDArray:
@@ -223,24 +270,7 @@ class StateSpace:
         if not self.input_count:
             raise ValueError("the system has no inputs, but fit simulates the response to inputs")
         u, y = paired(inputs, outputs, self.input_count, self.output_count)
-        u, seen = simulation.inputs_around_offset(self, u), ~np.isnan(y)
-        zero = np.zeros(self.order)
-        simulated = simulation.response(
-            self, u, zero if initial is None else simulation.checked_state(self, initial)
-        )
-        if initial is None:
-            free = free_responses(self.A, self.C, len(u))
-            state = np.linalg.lstsq(free[seen], (y - simulated)[seen], rcond=None)[0]
-            simulated = simulated + free @ state
-        error = np.where(seen, y - simulated, 0.0)
-        spread = np.where(seen, y - np.nanmean(y, axis=0), 0.0)
-        scale = np.linalg.norm(spread, axis=0)
-        if np.any(scale == 0):
-            raise ValueError(
-                f"output {int(np.argmin(scale))} is constant where it is seen, so its fit is not "
-                "defined: remove it"
-            )
-        return np.asarray(100 * (1 - np.linalg.norm(error, axis=0) / scale))
+        return simulation.explained(self, u, y, initial)
 
     def impulse_response(self, steps: int) -> NDArray:
         """Outputs after a unit pulse in each input: `D, C B, C A B, ...`.
@@ -284,54 +314,20 @@ class StateSpace:
         (6, 3, 3)
         """
         lags = not_negative_int(lags, "lags")
+        A, C, p = self.A, self.C, self.output_count
+        P, W = self._stationary(), self.noise_covariance
+        Gbar = A @ P @ adjoint(C) + W[p:, :p]
+        return np.concatenate([[C @ P @ adjoint(C) + W[:p, :p]], free_responses(A, C, lags) @ Gbar])
+
+    def _stationary(self) -> NDArray:
+        """Covariance of the states that the noise causes in the long run."""
         if not self.stable:
             raise ValueError(
                 f"the spectral radius of A is {spectral_radius_of(self.A):.4g}, but only a stable "
                 "system, with all poles inside the unit circle, has covariances"
             )
-        A, C, K, G = self.A, self.C, self.K, self.innovation_covariance
-        P = solve_discrete_lyapunov(A, K @ G @ adjoint(K))
-        Gbar = A @ P @ adjoint(C) + K @ G
-        return np.concatenate([[C @ P @ adjoint(C) + G], free_responses(A, C, lags) @ Gbar])
-
-    def to_scipy(self) -> dlti:
-        """Convert to a `scipy.signal.dlti` with a time step of one, without offsets and x0.
-
-        It leads from the inputs to the outputs; for a system without inputs, from the noise.
-
-        Examples
-        --------
-        >>> from structrank import random_system
-        >>> random_system(outputs=3, order=2).to_scipy().A.shape
-        (2, 2)
-        """
-        from scipy.signal import dlti
-
-        return dlti(*self._driven(), dt=1)
-
-    def to_control(self) -> Any:
-        """Convert to a `control.StateSpace` of unspecified time step, without offsets and x0.
-
-        It leads from the inputs to the outputs; for a system without inputs, from the noise. Needs
-        the package control, `pip install "structrank[control]"`, and a real system.
-        """
-        try:
-            import control
-        except ImportError as error:
-            raise ImportError(
-                'to_control() needs the package control: pip install "structrank[control]"'
-            ) from error
-        if np.iscomplexobj(self.A):
-            raise TypeError(
-                "the system is complex, but control expects a real one: use to_scipy() instead"
-            )
-        return control.ss(*self._driven(), dt=True)
-
-    def _driven(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """A, B, C, D, where the noise is the input of a system that has no other."""
-        if self.input_count:
-            return self.A, self.B, self.C, self.D
-        return self.A, self.K, self.C, np.eye(self.output_count)
+        p = self.output_count
+        return np.asarray(solve_discrete_lyapunov(self.A, self.noise_covariance[p:, p:]))
 
     def __repr__(self) -> str:
         m, p = self.input_count, self.output_count
