@@ -48,6 +48,7 @@ benchmarks: .venv/ready-test
 	$(BIN)/python -m benchmarks.floor
 	$(BIN)/python -m benchmarks.accuracy
 	$(BIN)/python -m benchmarks.certified
+	$(BIN)/python -m benchmarks.kalman
 	$(BIN)/python -m benchmarks.paper_sizes
 	$(BIN)/python -m benchmarks.outliers
 	$(BIN)/python -m benchmarks.peers

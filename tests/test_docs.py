@@ -126,6 +126,7 @@ def test_example_of_make_run(tmp_path):
         nightly(["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
+        nightly(["benchmarks.kalman", "3"], "statsmodels likelihood"),
         (
             ["benchmarks.peers", "--seeds", "1", "--rows", "127", "--methods", "fiht", "rank"],
             "127 samples, 5 modes, 50% seen, no noise",

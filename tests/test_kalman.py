@@ -179,13 +179,17 @@ def test_several_groups_of_chunks():
     Q = np.diag([0.0, 0.0] + [0.1] * 18)
     first = {"x0": np.ones(20), "x0_covariance": np.eye(20)}
     model = StateSpace(A, None, gaussian(rng, 1, 20), None, Q=Q, R=[[1.0]], **first)
-    y, _ = random_record(rng, model, 6000)
-    chunks = Chunks(*engine(model, y))
+    ys = [random_record(rng, model, 4000)[0] for _ in range(2)]
+    chunks = Chunks(
+        engine(model, ys[0])[0],
+        Records(np.zeros((4000, 1, 1, 2)), np.zeros((4000, 1, 2), dtype=bool), None),
+    )
     assert chunks.count > chunks.together
-    estimate, expected = model.smooth(y), model.to_statsmodels(y).smooth()
-    assert model.loglikelihood(y) == pytest.approx(expected.llf, rel=RELATIVE)
-    close(estimate.states, expected.smoothed_state.T)
-    close(estimate.state_variances, np.einsum("iit->ti", expected.smoothed_state_cov))
+    for y, estimate in zip(ys, model.smooth(ys), strict=True):
+        expected = model.to_statsmodels(y).smooth()
+        assert model.loglikelihood(y) == pytest.approx(expected.llf, rel=RELATIVE)
+        close(estimate.states, expected.smoothed_state.T)
+        close(estimate.state_variances, np.einsum("iit->ti", expected.smoothed_state_cov))
 
 
 def engine(model, y):

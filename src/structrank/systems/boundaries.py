@@ -11,19 +11,18 @@ from .._array import NDArray
 from .chunks import Chunks, Elements, adjoint
 
 DETERMINED = 1e-13  # a smaller eigenvalue of information that is scaled to ones is rounding
-FEW = 12  # chunks that a loop visits in less time than joining them takes
+FEW = 6  # chunks that a loop visits in less time than joining them takes
 SURE = 1e-4  # a chunk starts from the past alone if all eigenvalues are above this
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """What is known about delta: `precision` (..., k, k) and `root` with `root root^H` its inverse.
+    """What is known about delta: `mean` (..., k, c), `root` with `root root^H` its covariance.
 
-    `mean` (..., k, c); `smallest` is the least eigenvalue of the precision scaled to a diagonal of
-    one (or its root). It is zero, up to rounding, if a direction is not determined.
+    `smallest` is the least eigenvalue of the information scaled to a diagonal of one (or its root).
+    It is zero, up to rounding, if a direction is not determined.
     """
 
-    precision: NDArray
     mean: NDArray
     root: NDArray
     smallest: NDArray
@@ -37,7 +36,12 @@ class Unknown:
         smallest = np.min(values, axis=-1, initial=1.0)
         inverse = 1 / np.sqrt(np.maximum(values, DETERMINED))
         root = vectors * inverse[..., None, :] / scale
-        return cls(precision, root @ (adjoint(root) @ eta), root, smallest)
+        return cls(root @ (adjoint(root) @ eta), root, smallest)
+
+    @classmethod
+    def nothing(cls, records: int, c: int) -> Unknown:
+        """Without delta, for some records."""
+        return cls(np.zeros((records, 0, c)), np.zeros((records, 0, 0)), np.ones(records))
 
 
 def starts(elements: Elements, state: NDArray) -> NDArray:
@@ -99,7 +103,7 @@ class Boundaries:
         self.chunks = chunks
         self.elements, self.start = Elements.of(chunks)
         self._forward()
-        self._delta()
+        self._likelihood()
 
     def _forward(self) -> None:
         """The state at the start of each chunk, and what the loop over chunks has found."""
@@ -111,50 +115,38 @@ class Boundaries:
         states = starts(e, first)
         self.P, self.means = states[..., :d], states[..., d:]
         self.shift = self.P - e.nominal
-        self.inverse = np.linalg.inv(np.eye(d) + self.shift @ e.J)
 
-    def _delta(self) -> None:
-        """Information about delta, and the log-likelihood.
+    def _likelihood(self) -> None:
+        """What the record says about delta, and the log-likelihood.
 
-        Its quadratic part is a sum of squares at the most likely states: nothing cancels, however
-        small the noise is.
+        The quadratic part is a sum of squares at the most likely delta, which orthogonal
+        elimination finds. So nothing cancels, however small the noise is.
         """
-        e, c = self.elements, self.chunks.shape[1]
-        weight = e.J @ self.inverse
-        self.information = 0.5 * (weight + adjoint(weight))
-        m, U = self.means[..., :c], self.means[..., c:]
-        back = adjoint(e.root @ self.inverse)
+        e, (_, c, M), k = self.elements, self.chunks.shape, self.start.U.shape[1]
+        spread = e.root @ self.shift @ adjoint(e.root)
+        try:
+            factor = np.linalg.cholesky(np.eye(spread.shape[-1]) + 0.5 * (spread + adjoint(spread)))
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                "the noise is nearly singular, so that rounding decides: give the outputs more "
+                "noise, R"
+            ) from error
+        # Errors of the chunks in standard deviations, as functions of delta: (chunks, M, d, c + k).
         errors = e.root @ self.means
         errors[..., :c] += e.cross
-        # Derivatives of the chunks' own log-likelihood with respect to their first means.
-        self.gradient = -back @ errors
-        precision = adjoint(U) @ self.information @ U
-        eta = adjoint(U) @ self.gradient[..., :c]
-        prior = np.diag(self.start.precision) + np.zeros_like(precision[:1])
-        self.past = np.cumsum(np.concatenate([prior, precision]), axis=0)
-        self.past_eta = np.cumsum(np.concatenate([np.zeros_like(eta[:1]), eta]), axis=0)
-        self.delta, log_information = self._final(errors)
-        errors = e.root @ (m + U @ self.delta.mean) + e.cross
-        r = -back @ errors
-        shift = self.shift @ r
-        squares = np.abs(errors + e.root @ shift) ** 2 + (r.conj() * shift).real
-        logs = np.linalg.slogdet(np.eye(self.chunks.model.states) + self.shift @ e.J)[1]
-        total = e.constant[..., 0, :] + logs[..., None] + np.sum(squares, axis=-2)
-        prior = np.sum(self.start.precision[:, None] * np.abs(self.delta.mean) ** 2, axis=-2)
-        total = np.sum(total, axis=0) + prior + log_information[:, None]
+        errors = np.linalg.solve(factor, errors)
+        logs = 2 * np.sum(np.log(np.einsum("...ii->...i", factor).real), axis=(0, -1))
+        total = np.sum(e.constant[..., 0, :], axis=0) + logs[:, None]
+        self.delta, information = self._final(errors) if k else (Unknown.nothing(M, c), 0.0)
+        squares = np.abs(errors[..., :c] + errors[..., c:] @ self.delta.mean) ** 2
+        prior = self.start.precision[:, None] * np.abs(self.delta.mean) ** 2
+        total += np.sum(squares, axis=(0, 2)) + np.sum(prior, axis=1) + information
         self.loglikelihood: NDArray = -total if np.iscomplexobj(e.J) else -0.5 * total
 
     def _final(self, errors: NDArray) -> tuple[Unknown, NDArray]:
-        """What the whole record says about delta, and the logarithm of the information's size.
-
-        By orthogonal elimination: forming the information would square its condition.
-        """
-        e, c, k = self.elements, self.chunks.shape[1], self.start.U.shape[1]
-        if not k:
-            return Unknown.of(self.past[-1], self.past_eta[-1]), np.zeros(self.chunks.shape[2])
-        spread = e.root @ self.shift @ adjoint(e.root)
-        factor = np.linalg.cholesky(np.eye(e.J.shape[-1]) + 0.5 * (spread + adjoint(spread)))
-        rows = np.roll(np.linalg.solve(factor, errors), -c, axis=-1)
+        """Delta given the whole record, and the logarithm of its information, (M, 1)."""
+        c, k = self.chunks.shape[1], self.start.U.shape[1]
+        rows = np.roll(errors, -c, axis=-1)
         rows = rows.swapaxes(0, 1).reshape(rows.shape[1], -1, k + c)
         prior = np.zeros((len(rows), k, k + c), dtype=rows.dtype)
         prior[..., :k] = np.diag(np.sqrt(self.start.precision))
@@ -163,8 +155,32 @@ class Boundaries:
         size = np.linalg.norm(R, axis=1, keepdims=True)
         smallest = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)[:, -1]
         root = np.linalg.inv(np.where(smallest[:, None, None] > DETERMINED, R, np.eye(k)))
-        logs = 2 * np.sum(np.log(np.abs(1 / np.einsum("mii->mi", root))), axis=1)
-        return Unknown(self.past[-1], -root @ data, root, smallest), logs
+        logs = -2 * np.sum(np.log(np.abs(np.einsum("mii->mi", root))), axis=1, keepdims=True)
+        return Unknown(-root @ data, root, smallest), logs
+
+    @cached_property
+    def _own(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Derivative and information of each chunk's own log-likelihood for its first means.
+
+        With them, the map from the mean at its start to the mean at its end.
+        """
+        e, c = self.elements, self.chunks.shape[1]
+        inverse = np.linalg.inv(np.eye(e.J.shape[-1]) + self.shift @ e.J)
+        errors = e.root @ self.means
+        errors[..., :c] += e.cross
+        gradient = -adjoint(e.root @ inverse) @ errors
+        weight = e.J @ inverse
+        return gradient, 0.5 * (weight + adjoint(weight)), e.Phi @ inverse
+
+    @cached_property
+    def past(self) -> tuple[NDArray, NDArray]:
+        """Information about delta of the chunks before each one, and after the last."""
+        c, (gradient, information, _) = self.chunks.shape[1], self._own
+        U = self.means[..., c:]
+        precision, eta = adjoint(U) @ information @ U, adjoint(U) @ gradient[..., :c]
+        prior = np.diag(self.start.precision) + np.zeros_like(precision[:1])
+        precision = np.cumsum(np.concatenate([prior, precision]), axis=0)
+        return precision, np.cumsum(np.concatenate([np.zeros_like(eta[:1]), eta]), axis=0)
 
     def check_determined(self) -> None:
         """Raise an error if the record leaves a direction of a diffuse start open."""
@@ -179,7 +195,7 @@ class Boundaries:
         """Number of chunks at the start whose past does not determine delta well."""
         if not self.start.U.shape[1]:
             return 0
-        known = Unknown.of(self.past[1:-1], self.past_eta[1:-1]).smallest
+        known = Unknown.of(*(x[1:-1] for x in self.past)).smallest
         sure = np.all(known > SURE, axis=1)
         return 1 + (int(np.argmax(sure)) if np.any(sure) else len(sure))
 
@@ -190,12 +206,13 @@ class Boundaries:
         They belong to the mean of the state at the start of each chunk, given delta, and after the
         last one.
         """
-        moved = adjoint(self.elements.Phi @ self.inverse)
-        r, N = np.zeros_like(self.gradient[0]), np.zeros_like(self.information[0])
+        gradient, information, moves = self._own
+        moved = adjoint(moves)
+        r, N = np.zeros_like(gradient[0]), np.zeros_like(information[0])
         rs, Ns = [r], [N]
         for i in reversed(range(self.chunks.count)):
-            r = self.gradient[i] + moved[i] @ r
-            N = self.information[i] + moved[i] @ N @ adjoint(moved[i])
+            r = gradient[i] + moved[i] @ r
+            N = information[i] + moved[i] @ N @ adjoint(moved[i])
             rs.append(r)
             Ns.append(0.5 * (N + adjoint(N)))
             N = Ns[-1]
@@ -210,7 +227,7 @@ class Boundaries:
         c = self.chunks.shape[1]
         means, P = self.means[group], self.P[group]
         m, U = means[..., :c], means[..., c:]
-        past = Unknown.of(self.past[:-1][group], self.past_eta[:-1][group])
+        past = Unknown.of(*(x[:-1][group] for x in self.past))
         directions = U @ past.root
         collapsed = m + U @ past.mean, P + directions @ adjoint(directions)
         if group.start >= self.unsure:

@@ -49,11 +49,12 @@ class Chunking:
 
     def block(self, states: int, outputs: int) -> int:
         """Samples per step of the first pass: about as many outputs as half of the states."""
-        return max(1, round(max(states, 8) / (2 * outputs)))
+        return max(1, round(max(states / 2, 6 if states > 6 else 4) / outputs))
 
-    def length(self, samples: int, block: int) -> int:
-        """Samples of a chunk: about as many as there are chunks, up to the limit."""
-        return block * max(1, min(self.longest, round(math.sqrt(0.5 * samples))) // block)
+    def length(self, samples: int, block: int, states: int) -> int:
+        """Samples of a chunk: about as many as there are chunks; more if there are many states."""
+        best = round((0.6 + 0.04 * states) * math.sqrt(samples))
+        return block * max(1, min(self.longest, best) // block)
 
     def side_by_side(self, states: int, records: int) -> int:
         """Number of chunks of each record that are filtered together."""
@@ -107,7 +108,7 @@ class Chunks:
         self.model, self.samples, self.shape = model, samples, (p, c, M)
         shared = model.H.ndim == model.W.ndim == 2
         self.block = sizes.block(model.states, p) if shared else 1
-        self.length = sizes.length(samples, self.block)
+        self.length = sizes.length(samples, self.block, model.states)
         self.count = -(-samples // self.length)
         self.together = sizes.side_by_side(model.states, M)
         self.dtype = np.result_type(model.H, records.y)
@@ -273,7 +274,10 @@ class Elements:
 
     @staticmethod
     def _quadratic(data: Stretches, tape: Tape, c: int) -> tuple[NDArray, NDArray, NDArray]:
-        """Constant, root and cross of each stretch, by orthogonal elimination of the shift."""
+        """Constant, root and cross of each stretch, by orthogonal elimination of the shift.
+
+        The errors of the tape are overwritten.
+        """
         f, v = tape.variances, tape.errors
         unseen = np.isinf(f)
         if np.any(data.seen & unseen):
@@ -282,13 +286,15 @@ class Elements:
                 "give the outputs noise, R"
             )
         steps, p, k, n = v.shape
-        rows = np.zeros((n, max(steps * p, k - c), k), dtype=v.dtype)
-        scaled = np.concatenate([v[:, :, c:], v[:, :, :c]], axis=2) / np.sqrt(f)[:, :, None]
-        rows[:, : steps * p] = np.moveaxis(scaled.reshape(steps * p, k, n), -1, 0)
-        triangle = np.moveaxis(np.asarray(np.linalg.qr(rows, mode="r")), 0, -1)
+        d, rows = k - c, v.reshape(steps * p, k, n)
+        rows *= (1 / np.sqrt(f)).reshape(steps * p, 1, n)
+        if steps * p < d:
+            rows = np.concatenate([rows, np.zeros((d - steps * p, k, n))])
+        # Columns from the last to the first: directions before data.
+        triangle: NDArray = np.asarray(np.linalg.qr(rows[:, ::-1].transpose(2, 0, 1), mode="r"))
+        triangle = np.moveaxis(triangle, 0, -1)
         logs = np.sum(np.log(np.where(unseen, 1.0, f)), axis=(0, 1))
         real = 1 if np.iscomplexobj(v) else 2
         logs += np.count_nonzero(data.seen, axis=(0, 1)) * np.log(real * np.pi)
-        d = k - c
-        rest = np.sum(np.abs(triangle[d:, d:]) ** 2, axis=0)
-        return (logs + rest)[None], triangle[:d, :d], triangle[:d, d:]
+        rest = np.sum(np.abs(triangle[d:, : d - 1 : -1]) ** 2, axis=0)
+        return (logs + rest)[None], triangle[:d, d - 1 :: -1], triangle[:d, : d - 1 : -1]

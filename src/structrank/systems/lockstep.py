@@ -102,7 +102,7 @@ class _Joint:
         self._flat = np.empty((q, (q + columns) * n), dtype=dtype)
         self._half = np.ones((q, (d + 1) * n), dtype=dtype)
         self.X = self._flat.reshape(q, q + columns, n)
-        self.product = np.empty_like(self.X)
+        self.product = np.empty_like(self.X[:p])
         if data.H.ndim == data.W.ndim == 2:
             # W is added by the product: H and a column of W, times half and a row of ones.
             rows = np.broadcast_to(data.H.conj(), (q, q, d))
@@ -132,14 +132,21 @@ class _Joint:
         np.subtract(errors, self.data.y[step], out=errors)
         variances = np.empty((p, n))
         least = ROUNDING * np.einsum("iin->in", X[:p, :p]).real
+        least = np.where(self.data.seen[step], least, np.inf)
         for j in range(p):
-            rest, f = slice(j + 1, None), X[j, j].real
-            f = np.where(self.data.seen[step, j] & (f > least[j]), f, np.inf)
+            outputs, rest, f = slice(j + 1, p), slice(j + 1, None), X[j, j].real
+            f = np.where(f > least[j], f, np.inf)
             variances[j] = f
-            gain, others = X[rest, j], X[rest, rest]
+            gain, others = X[outputs, j], X[outputs, rest]
             np.divide(gain, f, out=gain)
-            change = np.multiply(gain[:, None], X[j, rest], out=self.product[rest, rest])
+            change = np.multiply(gain[:, None], X[j, rest], out=self.product[outputs, rest])
             np.subtract(others, change, out=others)
+        # All states at once, stretches first: a product of small matrices per stretch.
+        gains = np.divide(X[:p, p:q].conj(), variances[:, None])
+        X[p:, :p] = gains.swapaxes(0, 1)
+        left, rows = (np.ascontiguousarray(x.transpose(2, 0, 1)) for x in (gains, X[:p, p:]))
+        change = np.matmul(left.swapaxes(1, 2), rows).transpose(1, 2, 0)
+        np.subtract(X[p:, p:], change, out=X[p:, p:])
         return variances
 
 
