@@ -29,7 +29,7 @@ from structrank._array import to_numpy
 from structrank.model import quartic
 from structrank.model.certificate import DenseLimit, nuclear_norm_bound
 from structrank.model.linalg import random_vector, top_singular_pairs
-from structrank.solvers import polish
+from structrank.solvers import exact, polish
 from structrank.solvers.augmented import Augmented, MultiplierPenalty
 from structrank.solvers.multipliers import symmetric_pairs
 from structrank.solvers.polish import Polishing, polished
@@ -69,21 +69,31 @@ CASES = [
 ]
 
 
+def use_thin_factors(monkeypatch):
+    """Solve small problems as large ones are solved."""
+    monkeypatch.setattr(exact, "suits", lambda problem: False)
+
+
 class TestOptimum:
     @pytest.mark.parametrize(("name", "dtype", "kind"), CASES)
-    def test_is_that_of_two_conic_solvers_and_every_bound_holds(self, name, dtype, kind, rng):
+    def test_is_that_of_two_conic_solvers_and_every_bound_holds(
+        self, name, dtype, kind, rng, monkeypatch
+    ):
         problem = make_problem(name, dtype, kind, rng)
-        optimum = relax_optimum(problem)
-        iterates = []
-        result = solve(problem, 1e-7, callback=iterates.append)
-        assert result.status is Status.SOLVED
-        assert result.objective == pytest.approx(optimum, rel=1e-6)
-        assert result.objective == pytest.approx(first_order_optimum(problem), rel=1e-6)
-        for state in iterates:
-            assert state.objective * (1 - state.gap) <= optimum * (1 + 1e-7)
-            assert state.objective >= optimum * (1 - 1e-7)
-            assert value_of_relax(problem, state.y) <= state.objective * (1 + 1e-9)
-        assert value_of_relax(problem, result.y) == pytest.approx(result.objective, rel=1e-9)
+        optimum, other = relax_optimum(problem), first_order_optimum(problem)
+        for dense in (True, False):
+            if not dense:
+                use_thin_factors(monkeypatch)
+            iterates = []
+            result = solve(problem, 1e-7, callback=iterates.append)
+            assert result.status is Status.SOLVED
+            assert result.objective == pytest.approx(optimum, rel=1e-6)
+            assert result.objective == pytest.approx(other, rel=1e-6)
+            for state in iterates:
+                assert state.objective * (1 - state.gap) <= optimum * (1 + 1e-7)
+                assert state.objective >= optimum * (1 - 1e-7)
+                assert value_of_relax(problem, state.y) <= state.objective * (1 + 1e-9)
+            assert value_of_relax(problem, result.y) == pytest.approx(result.objective, rel=1e-9)
 
     @pytest.mark.parametrize("size", [30, nightly(60)])
     def test_of_larger_matrices(self, size, rng, monkeypatch):
@@ -127,19 +137,28 @@ class TestOptimum:
         assert result.status is Status.SOLVED
         assert result.objective == pytest.approx(dense.objective, rel=1e-3)
 
-    def test_zero_solution_is_proved_at_once(self, rng):
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_zero_solution_is_proved_at_once(self, dense, rng, monkeypatch):
+        if not dense:
+            use_thin_factors(monkeypatch)
         problem = modes_problem(STRUCTURES["hankel"], rng, mu=1.01)
         result = solve(problem)
         assert result.iterations == 0
         assert result.gap == pytest.approx(0, abs=1e-12)
         np.testing.assert_array_equal(result.y, 0)
 
-    def test_zero_data(self):
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_zero_data(self, dense, monkeypatch):
+        if not dense:
+            use_thin_factors(monkeypatch)
         result = solve(Problem(Hankel(9, window=5), np.zeros(9), 1.0))
         assert result.objective == 0
         assert result.gap == 0
 
-    def test_start_at_the_solution(self, rng):
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_start_at_the_solution(self, dense, rng, monkeypatch):
+        if not dense:
+            use_thin_factors(monkeypatch)
         problem = plain_mask_problem(60, rng)
         first = solve(problem, 1e-6)
         again = solve(problem, 1e-2, start=first.X)
@@ -162,7 +181,10 @@ class TestOptimum:
         assert np.all(np.isfinite(to_numpy(result.y)))
 
     @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
-    def test_scale_of_the_data_does_not_matter(self, scale, rng):
+    @pytest.mark.parametrize("dense", [True, False])
+    def test_scale_of_the_data_does_not_matter(self, scale, dense, rng, monkeypatch):
+        if not dense:
+            use_thin_factors(monkeypatch)
         problem = plain_mask_problem(60, rng)
         scaled = Problem(problem.structure, scale * problem.b, scale * problem.mu, problem.measure)
         one, other = solve(problem, 1e-4), solve(scaled, 1e-4)
@@ -505,6 +527,7 @@ class TestSymmetric:
 
     @pytest.mark.parametrize("dtype", ["float32", "float64"])
     def test_one_factor_all_the_way(self, rng, dtype, monkeypatch):
+        use_thin_factors(monkeypatch)
         problem, widths = modes_problem(Hankel(41, window=21), rng, dtype), set()
         gradient = Penalized.factor_gradient
 

@@ -11,6 +11,7 @@ import pytest
 from conftest import nightly
 
 from structrank import (
+    Circulant,
     ConvergenceWarning,
     Hankel,
     Indexed,
@@ -28,14 +29,17 @@ from structrank import (
     mu_max,
     noise_mu,
     path,
+    recover,
     refit,
     select_mu,
     solve,
 )
+from structrank.modal.refitting import fit_at_rank
 from structrank.model.objective import natural_lam
-from structrank.selection import mu_path
+from structrank.selection import mu_path, ranks
 from structrank.selection.holdout import clearly_better, random_parts, squared_errors
 from structrank.selection.mu_search import MuSearch
+from structrank.selection.ranks import least_information, refit_if_possible
 from structrank.solvers.state import History
 
 METHODS = ["noise", "holdout", "information"]
@@ -454,6 +458,49 @@ def test_choose_rank_goes_down_as_far_as_it_has_to():
     problem = replace(lifted(b, ~np.isnan(b)), mu=1e-6)
     chosen = choose_rank(result_with(problem, noisy(np.zeros(20), 1.0, 1), 9))
     assert chosen.parameters < 5
+
+
+@pytest.mark.parametrize("kind", ["real", "complex", "channels", "image"])
+def test_least_information_is_below_that_of_every_fit(kind, rng):
+    shape = {"channels": (30, 2), "image": (8, 7)}.get(kind, (30,))
+    t = np.arange(np.prod(shape)).reshape(shape)
+    b = np.cos(0.4 * t) + rng.standard_normal(shape)
+    structure = {
+        "channels": Hankel(30, window=10, block=(2, 1)),
+        "image": Hankel((8, 7), window=(4, 4)),
+    }.get(kind, Hankel(30, window=15))
+    b = b.reshape(structure.signal_shape) * (np.exp(0.3j) if kind == "complex" else 1.0)
+    result = gcgls(Problem(structure, b, 0.5, measure="lifted"), lam=1.0)
+    least = least_information(result.problem)
+    fits = [refit_if_possible(result, rank, None, np.inf) for rank in range(5)]
+    bounds = [(least[fit.rank], fit.information) for fit in fits if fit is not None]
+    assert len(bounds) >= 2
+    assert all(bound <= information + 1e-9 for bound, information in bounds)
+    assert bounds[0][1] - bounds[0][0] < b.size * np.log(b.size) * (2 if kind == "complex" else 1)
+
+
+def test_least_information_needs_all_samples():
+    b = np.ones(9)
+    assert least_information(Problem(Hankel(9, window=5), b, 1.0)).size == 6
+    some = Problem(Hankel(9, window=5), b, 1.0, Mask(np.arange(9) != 3))
+    assert least_information(some).size == 0
+    assert least_information(Problem(Circulant(9), b, 1.0)).size == 0
+
+
+@pytest.mark.parametrize("place", [7, 14, 20])
+def test_ranks_that_cannot_win_are_not_fitted(place, monkeypatch):
+    """A unit impulse: up to 42 fits of many modes took seconds."""
+    fitted = []
+
+    def counted(result, rank, **options):
+        fitted.append(rank)
+        return fit_at_rank(result, rank, **options)
+
+    monkeypatch.setattr(ranks, "fit_at_rank", counted)
+    impulse = np.zeros(30)
+    impulse[place] = 1.0
+    assert recover(impulse).rank == 0
+    assert sum(rank > 0 for rank in fitted) <= 15
 
 
 # -- how it shows itself ------------------------------------------------------------------

@@ -98,14 +98,13 @@ class Refit(Summary):
         It is the Bayesian criterion with two changes. Each rank counts as one more parameter,
         because its place was searched for. The price of a parameter grows if samples are few.
         """
-        n, left = self.sample_count, self.sample_count - self.parameters - 1
-        if left < 1:
-            return np.inf
-        rounding = 1e-10  # residuals below this share of the data are rounding errors
-        least = rounding**2 * inner(self.problem.data, self.problem.data)
-        square = max(self.residual_squared, least, np.finfo(float).tiny)
-        price = np.log(n) * n / left
-        return float(n * np.log(square / n) + (self.parameters + self.rank) * price)
+        return information_criterion(
+            self.residual_squared,
+            inner(self.problem.data, self.problem.data),
+            numbers=self.sample_count,
+            parameters=self.parameters,
+            rank=self.rank,
+        )
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
@@ -114,6 +113,19 @@ class Refit(Summary):
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("violation", f"{self.relative_violation:.2g} of the structure"),
         ]
+
+
+def information_criterion(
+    square: float, data_square: float, *, numbers: int, parameters: int, rank: int
+) -> float:
+    """Compute `Refit.information` from squared residuals and data, and from counts."""
+    left = numbers - parameters - 1
+    if left < 1:
+        return np.inf
+    rounding = 1e-10  # residuals below this share of the data are rounding errors
+    square = max(square, rounding**2 * data_square, np.finfo(float).tiny)
+    price = np.log(numbers) * numbers / left
+    return float(numbers * np.log(square / numbers) + (parameters + rank) * price)
 
 
 def residual_squared(problem: Problem, y: Array) -> float:

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import inner, to_numpy
+from .._array import NDArray, inner, to_numpy
 from .._checks import instance_of
 from ..modal.modes import NoModes
-from ..modal.refit_result import Refit
+from ..modal.refit_result import Refit, information_criterion, number_count
 from ..modal.refitting import fit_at_rank
+from ..model.certificate import DenseLimit
 from ..model.effective_rank import SingularValueLimits, effective_rank
+from ..model.problem import Problem
 from ..solvers.result import Result
 
 
@@ -65,15 +67,53 @@ def choose_rank(
         most = min(most, max(search.few_modes, problem.sample_count // search.samples_per_mode))
         found = min(found, most)
     scale = unshrunk_scale(result)
+    zero = refit_if_possible(result, 0, sigma, scale)
+    assert zero is not None  # rank 0 is always possible
+    least = least_information(problem)
     best: Refit | None = None
     for rank in range(min(found + search.above, most), -1, -1):
+        if rank < least.size and least[rank] > zero.information:
+            continue
         if rank < found - search.below and best is not None and best.rank > rank + 1:
             break
-        fit = refit_if_possible(result, rank, sigma, scale)
+        fit = refit_if_possible(result, rank, sigma, scale) if rank else zero
         if fit is not None and (best is None or fit.information <= best.information):
             best = fit
-    assert best is not None  # rank 0 is always possible
+    assert best is not None  # at least rank 0 was tried
     return best
+
+
+def least_information(problem: Problem, limit: DenseLimit = DenseLimit()) -> NDArray:
+    """Lower bounds of the information of fits of rank 0, 1, ... if all samples are seen.
+
+    A signal y of few modes has a matrix of low rank. So `sum_t w_t |b_t - y_t|^2`, with the
+    multiplicities w, is at least the sum of the squares of the other singular values of `Q(b)`. A
+    mode of rank one has at least 1.5 parameters, as a pair of undamped ones has three in a real
+    signal. Without such a bound, the array is empty.
+    """
+    structure = problem.structure
+    if problem.sample_weights is None or not np.all(problem.seen):
+        return np.zeros(0)
+    if not structure.has_modes or not limit.allows(structure):
+        return np.zeros(0)
+    b = to_numpy(problem.b)
+    squares = np.linalg.svd(to_numpy(structure.to_dense(problem.b)), compute_uv=False) ** 2
+    rest = np.append(np.cumsum(squares[::-1])[::-1], 0.0) / np.max(structure.multiplicity)
+    size = float(np.sum(np.abs(b) ** 2))
+    numbers = number_count(problem)
+    complex_ones = numbers // problem.sample_count
+    return np.array(
+        [
+            information_criterion(
+                float(square),
+                size,
+                numbers=numbers,
+                parameters=3 * rank * complex_ones // 2,
+                rank=rank,
+            )
+            for rank, square in enumerate(rest)
+        ]
+    )
 
 
 def unshrunk_scale(result: Result) -> float:

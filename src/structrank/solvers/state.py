@@ -36,7 +36,7 @@ class State:
     >>> import numpy as np
     >>> from structrank import Hankel, Problem, solve
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
-    >>> solve(problem, callback=lambda state: state.gap < 0.1).status.name
+    >>> solve(problem, 1e-9, callback=lambda state: state.gap < 1e-4).status.name
     'CALLBACK'
     """
 

@@ -30,7 +30,7 @@ class ConvergenceWarning(UserWarning):
     >>> problem = Problem(Hankel(9, window=5), 0.5 ** np.arange(9.0), mu=0.01)
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore", ConvergenceWarning)  # a rough solution is enough
-    ...     rough = solve(problem, max_iter=1)
+    ...     rough = solve(problem, 1e-9, max_iter=1)
     >>> rough.status.converged
     False
     """

@@ -1,0 +1,99 @@
+"""Anderson extrapolation of fixed-point iterations.
+
+H. F. Walker and P. Ni, "Anderson acceleration for fixed-point iterations", SIAM J. Numer. Anal. 49
+(2011); A. Fu, J. Zhang and S. Boyd, "Anderson accelerated Douglas-Rachford splitting", SIAM J. Sci.
+Comput. 42 (2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import NDArray
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """Settings of Anderson extrapolation.
+
+    The values were chosen on 33 problems with matrices of 3 to 60 rows. The number of steps
+    hardly depends on the first two: 5 to 20 differences and a ridge of 1e-12 to 1e-6 were tried.
+    """
+
+    memory: int = 10  # number of differences
+    ridge: float = 1e-10  # added to the diagonal of their Gram matrix, over its trace
+    growth: float = (
+        2.0  # a residual larger than this times the smallest is not accepted; 1 to 2 tried
+    )
+
+
+class Anderson:
+    """The differences of the last iterates of `Z -> F(Z)`, and the next iterate from them.
+
+    The next iterate is the combination of the last images F(Z) whose weights, with sum one,
+    minimise the norm of the combined residuals `F(Z) - Z`. The weights are real.
+
+    Parameters
+    ----------
+    settings : Extrapolation
+
+    Examples
+    --------
+    A linear map of two numbers is solved by two differences:
+
+    >>> import numpy as np
+    >>> from structrank.solvers.anderson import Anderson
+    >>> A, b = np.array([[0.9, 0.1], [0.0, 0.5]]), np.ones(2)
+    >>> z, anderson = np.zeros(2), Anderson()
+    >>> for _ in range(4):
+    ...     z = anderson.next(z, A @ z + b)
+    >>> bool(np.allclose(z, A @ z + b, atol=1e-6))
+    True
+    """
+
+    def __init__(self, settings: Extrapolation = Extrapolation()) -> None:
+        self.settings = settings
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop all iterates, after a change of the map."""
+        self.count = 0  # number of differences since the last drop
+        self.smallest = np.inf  # norm of a residual
+        self.last: tuple[NDArray, NDArray] | None = None  # image and residual
+
+    def next(self, Z: NDArray, image: NDArray) -> NDArray:
+        """Return the next iterate from the current one and its image.
+
+        If the residual has grown, this is the last image again, without extrapolation.
+        """
+        flat = image.reshape(-1).view(float)
+        residual = flat - Z.reshape(-1).view(float)
+        norm = float(np.linalg.norm(residual))
+        if self.last is not None:
+            if self.count and norm > self.settings.growth * self.smallest:
+                self.count = 0
+                return self.last[0].view(image.dtype).reshape(image.shape)
+            self._append(flat - self.last[0], residual - self.last[1])
+        self.last, self.smallest = (flat, residual), min(norm, self.smallest)
+        used = min(self.count, self.settings.memory)
+        gram = self.gram[:used, :used].copy() if used else np.zeros((0, 0))
+        diagonal = gram.reshape(-1)[:: used + 1]
+        total = float(diagonal.sum())
+        if not total > 0:
+            return image
+        diagonal += self.settings.ridge * total
+        weights = np.linalg.solve(gram, self.residuals[:used] @ residual)
+        combined: NDArray = flat - weights @ self.images[:used]
+        return combined.view(image.dtype).reshape(image.shape)
+
+    def _append(self, image: NDArray, residual: NDArray) -> None:
+        memory = self.settings.memory
+        if self.count == 0:
+            self.images, self.residuals = (np.empty((memory, image.size)) for _ in range(2))
+            self.gram = np.zeros((memory, memory))
+        row, self.count = self.count % memory, self.count + 1
+        self.images[row], self.residuals[row] = image, residual
+        used = min(self.count, memory)
+        self.gram[row, :used] = self.gram[:used, row] = self.residuals[:used] @ residual
