@@ -147,8 +147,8 @@ def test_candidates_take_their_settings(rng):
         best_estimate(problem, Known(), "convex", candidates=[ConvexSolution(lowering)])
         for lowering in (MuLowering(), MuLowering(smallest_gain=0.999))
     )
-    assert kept.result.problem.mu == kept.selection.mu
-    assert lowered.result.problem.mu < lowered.selection.mu
+    assert kept.solve().problem.mu == kept.selection.mu
+    assert lowered.solve().problem.mu < lowered.selection.mu
 
 
 def test_a_large_signal_with_too_many_channels_for_windows_is_not_large():

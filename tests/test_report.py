@@ -157,7 +157,7 @@ class TestRecovery:
     )
     def test_why_the_solver_stopped_is_said_in_plain_words(self, found, tmp_path, status):
         result = replace(found.result, status=status)
-        replace(found, result=result).write_report(tmp_path / "a.html")
+        replace(found, solve=lambda: result).write_report(tmp_path / "a.html")
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         expected = rf"convex solution {re.escape(result.outcome)}, in \d+ iterations?"
         assert re.search(expected, text)
@@ -165,7 +165,8 @@ class TestRecovery:
             assert internal not in text
 
     def test_without_a_bound_none_is_claimed(self, found, tmp_path):
-        replace(found, result=replace(found.result, gap=1.0)).write_report(tmp_path / "a.html")
+        unproven = replace(found.result, gap=1.0)
+        replace(found, solve=lambda: unproven).write_report(tmp_path / "a.html")
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         assert "without a bound on the optimum" in text
         assert "better by more than" not in text

@@ -14,7 +14,6 @@ from .._checks import positive_int
 from ..modal.modes import Modes, NoModes
 from ..signals.backtesting import ForecastSearch
 from ..signals.forecasting import Forecast, forecast
-from ..signals.spectrum import frequencies
 from .tables import checked_table, column_sizes
 
 
@@ -96,7 +95,7 @@ class HankelForecaster(BaseEstimator):
         self._past = X / self.scale_
         self.modes_: Modes | None = None
         if self.rank is not None:
-            self.modes_ = frequencies(self._past, channels=1, rank=self.rank, **self._options())
+            self.modes_ = self._forecast(steps, rank=self.rank).modes
         else:
             with suppress(NoModes):  # then the forecast is zero
                 self.modes_ = self._forecast(steps).modes

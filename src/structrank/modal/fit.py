@@ -14,6 +14,7 @@ from .._array import NDArray, is_complex, like, to_numpy
 from ..model.problem import Problem
 from .model import ModalModel
 from .modes import MAX_GROWTH, ModeErrors, Modes
+from .samples import ChannelSamples, channel_samples
 from .standard_errors import ErrorPropagation
 
 
@@ -50,8 +51,8 @@ class ModalFit:
     weights : ndarray, optional
         In the shape of the signal, zero for samples that are not seen. None if an operator
         measures.
-    undamped : bool
-        Keep all dampings at zero.
+    undamped : bool or ndarray of bool
+        Keep the dampings of all modes, or of some of them, at zero.
     method : LevenbergMarquardt
         Numerical settings.
 
@@ -72,7 +73,7 @@ class ModalFit:
         modes: Modes,
         weights: NDArray | None,
         *,
-        undamped: bool,
+        undamped: bool | NDArray,
         method: LevenbergMarquardt = LevenbergMarquardt(),
     ) -> None:
         self.problem, self.weights, self.method = problem, weights, method
@@ -81,8 +82,8 @@ class ModalFit:
         self.shape: tuple[int, ...] = structure.lengths
         self.values = to_numpy(problem.b).astype(complex if is_complex(problem.b) else float)
         start = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
-        if undamped:  # the amplitudes may belong to damped modes
-            start = self._with_amplitudes(start)
+        if np.any(undamped):  # the amplitudes may belong to damped modes
+            start = self._with_amplitudes(start)[0]
         self.model, triangle = self._best(start)
         self.R, self.residual_squared = triangle[:-1, :-1], _residual_squared(triangle)
 
@@ -91,20 +92,30 @@ class ModalFit:
         model, triangle = self._descended(start)
         others = model.exchanged()
         while others:
-            other, rival = self._descended(self._with_amplitudes(others.pop(0)))
+            other, rival = self._descended(self._with_amplitudes(others.pop(0))[0])
             goal = (1 - self.method.smallest_decrease) * _residual_squared(triangle)
             if _residual_squared(rival) < goal:
                 model, triangle = other, rival
                 others = model.exchanged()
         return model, triangle
 
-    def _with_amplitudes(self, model: ModalModel) -> ModalModel:
-        """The model with the amplitudes that fit best, by linear least squares."""
-        triangle = self._triangle(model)
-        linear = np.arange(len(model.free)) >= model.frequencies.size + model.dampings.size
-        step, linear = np.zeros(triangle.shape[1] - 1), linear[model.free]
-        step[linear] = np.linalg.lstsq(triangle[:, :-1][:, linear], triangle[:, -1], rcond=None)[0]
-        return model.moved(step)
+    def _with_amplitudes(self, model: ModalModel) -> tuple[ModalModel, float]:
+        """The model with the amplitudes that fit best, and its squared residual."""
+        if self.weights is None:
+            triangle = self._triangle(model)
+            linear = np.arange(len(model.free)) >= model.frequencies.size + model.dampings.size
+            linear = linear[model.free]
+            columns, step = triangle[:, :-1][:, linear], np.zeros(triangle.shape[1] - 1)
+            step[linear] = np.linalg.lstsq(columns, triangle[:, -1], rcond=None)[0]
+            residual = triangle[:, -1] - columns @ step[linear]
+            return model.moved(step), float(residual @ residual)
+        solutions, square = [], 0.0
+        for channel in self._channels:
+            rows = model.amplitude_rows(model.waves(channel.places))
+            found, rest = _least_squares(channel.weights[:, None] * rows, channel.target)
+            solutions.append(found)
+            square += rest
+        return model.with_amplitudes(np.stack(solutions, axis=1)), square
 
     def _descended(self, model: ModalModel) -> tuple[ModalModel, NDArray]:
         """Levenberg and Marquardt, with the triangle of Jacobian and residuals at the end."""
@@ -137,10 +148,10 @@ class ModalFit:
         while True:
             step = Vh.T @ (s / (s**2 + damping) * target)
             trial = model.moved(step / scale)
-            after = self._squared(trial) if trial.growth <= MAX_GROWTH else np.inf
-            if after < np.inf:  # amplitudes follow at once, which helps along curved valleys
-                trial = self._with_amplitudes(trial)
-                after = self._squared(trial)
+            after = np.inf
+            if trial.growth <= MAX_GROWTH:
+                # Amplitudes follow at once, which helps along curved valleys.
+                trial, after = self._with_amplitudes(trial)
             if after < before or damping > self.method.most_damping:
                 return trial, after, damping
             damping *= self.method.damping_factor
@@ -172,6 +183,11 @@ class ModalFit:
         there = self.problem.measure.forward(like(signal, self.problem.backprojection))
         return to_numpy(there).reshape(-1)
 
+    @cached_property
+    def _channels(self) -> list[ChannelSamples]:
+        assert self.weights is not None
+        return channel_samples(self.shape, self.weights, self.values)
+
     @property
     def _grid(self) -> tuple[int, ...]:
         channels = int(np.prod(self.problem.structure.signal_shape)) // int(np.prod(self.shape))
@@ -185,21 +201,6 @@ class ModalFit:
             R = scipy.linalg.qr(rows, mode="r", check_finite=False)[0][: R.shape[1]]
         missing = R.shape[1] - R.shape[0]
         return np.vstack([R, np.zeros((missing, R.shape[1]))]) if missing > 0 else R
-
-    def _squared(self, model: ModalModel) -> float:
-        """The squared residual of a model; infinite if it leaves the range of numbers."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = float(np.linalg.norm(self._residual(model.signal())) ** 2)
-        return square if np.isfinite(square) else np.inf
-
-    def _residual(self, signal: NDArray) -> NDArray:
-        if self.weights is None:
-            residual: NDArray = self._measured(signal) - self.values.reshape(-1)
-        else:
-            weights = self.weights.reshape(self._grid)
-            at = weights > 0
-            residual = weights[at] * (signal - self.values.reshape(self._grid))[at]
-        return residual
 
     # -- what follows from it -------------------------------------------------------------
 
@@ -246,6 +247,18 @@ class ModalFit:
             for part, shape in zip((f, d, along, across), shapes, strict=True)
         ]
         return model.to_modes(ModeErrors(*errors))
+
+
+def _least_squares(columns: NDArray, target: NDArray) -> tuple[NDArray, float]:
+    """The best coefficients of the columns, and the squared residual."""
+    sizes = np.linalg.norm(columns, axis=0)
+    sizes[sizes == 0] = 1.0
+    system = np.column_stack([columns / sizes, target])
+    R = scipy.linalg.qr(system, mode="r", check_finite=False)[0][: system.shape[1]]
+    solution = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0]
+    rest = R[:, -1] - R[:, :-1] @ solution
+    square = float(np.vdot(rest, rest).real)
+    return solution / sizes, square if np.isfinite(square) else np.inf
 
 
 def _residual_squared(triangle: NDArray) -> float:

@@ -21,7 +21,7 @@ def refit_modes(
     modes: Modes,
     *,
     sigma: float | None = None,
-    undamped: bool = False,
+    undamped: bool | NDArray = False,
     method: LevenbergMarquardt = LevenbergMarquardt(),
 ) -> Refit:
     """Fit modes to the samples by nonlinear least squares, from given modes.
@@ -34,8 +34,8 @@ def refit_modes(
         Where to start.
     sigma : float, optional
         Standard deviation of the noise, if known.
-    undamped : bool
-        Keep all dampings at zero.
+    undamped : bool or ndarray of bool
+        Keep the dampings of all modes, or of some of them, at zero.
     method : LevenbergMarquardt
         Numerical settings.
 

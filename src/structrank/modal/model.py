@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .modes import ModeErrors, Modes, exponentials, growth_over
+from .modes import ModeErrors, Modes, growth_over
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class ModalModel:
         Whether the signal is real.
     paired : ndarray of bool, shape (k,)
         Whether a row represents a conjugate pair.
-    undamped : bool
-        Whether the dampings are fixed at zero.
+    undamped : ndarray of bool, shape (k,)
+        Whether the dampings of a row are fixed at zero.
 
     Examples
     --------
@@ -61,11 +61,13 @@ class ModalModel:
     shape: tuple[int, ...]
     real: bool
     paired: NDArray
-    undamped: bool
+    undamped: NDArray
 
     @classmethod
-    def of(cls, modes: Modes, shape: tuple[int, ...], *, real: bool, undamped: bool) -> ModalModel:
-        """The model that starts from given modes."""
+    def of(
+        cls, modes: Modes, shape: tuple[int, ...], *, real: bool, undamped: bool | NDArray
+    ) -> ModalModel:
+        """The model that starts from given modes; `undamped` is for all of them or for each."""
         keep = np.arange(len(modes))
         paired = np.zeros(len(modes), dtype=bool)
         if real:
@@ -75,8 +77,9 @@ class ModalModel:
         alone = real & ~paired[keep]  # real modes, up to rounding errors
         frequencies[alone] = np.round(2 * frequencies[alone]) / 2
         amplitudes[alone] = amplitudes[alone].real
-        dampings = modes.dampings[keep] * (0.0 if undamped else 1.0)
-        return cls(frequencies, dampings, amplitudes, shape, real, paired[keep], undamped)
+        fixed = np.broadcast_to(undamped, len(modes))[keep]
+        dampings = np.where(fixed[:, None], 0.0, modes.dampings[keep])
+        return cls(frequencies, dampings, amplitudes, shape, real, paired[keep], fixed)
 
     @cached_property
     def free(self) -> NDArray:
@@ -86,11 +89,46 @@ class ModalModel:
         return np.concatenate(
             [
                 np.repeat(complex_modes, axes),
-                np.full(self.dampings.size, not self.undamped),
+                np.repeat(~self.undamped, axes),
                 np.ones(self.amplitudes.size, dtype=bool),
                 np.repeat(complex_modes, channels),
             ]
         )
+
+    def appended(self, frequency: NDArray, damping: NDArray, undamped: bool) -> ModalModel:
+        """The model with one more mode; that of a real signal is real if its frequency allows."""
+        alone = self.real and bool(np.all(2 * frequency == np.round(2 * frequency)))
+
+        def longer(values: NDArray, new: Any) -> NDArray:
+            return np.concatenate([values, [new]])
+
+        return replace(
+            self,
+            frequencies=longer(self.frequencies, frequency),
+            dampings=longer(self.dampings, damping),
+            amplitudes=longer(self.amplitudes, np.zeros(self.amplitudes.shape[1])),
+            paired=longer(self.paired, self.real and not alone),
+            undamped=longer(self.undamped, undamped),
+        )
+
+    def only(self, rows: NDArray) -> ModalModel:
+        """The model of some of the rows."""
+        return replace(
+            self,
+            frequencies=self.frequencies[rows],
+            dampings=self.dampings[rows],
+            amplitudes=self.amplitudes[rows],
+            paired=self.paired[rows],
+            undamped=self.undamped[rows],
+        )
+
+    def replaced(self, rows: NDArray, other: ModalModel) -> ModalModel:
+        """The model with frequencies, dampings and amplitudes of some rows from another."""
+        values = {}
+        for name in ("frequencies", "dampings", "amplitudes"):
+            values[name] = getattr(self, name).copy()
+            values[name][rows] = getattr(other, name)
+        return replace(self, **values)
 
     def moved(self, step: NDArray) -> ModalModel:
         """The model after a step in the free parameters."""
@@ -130,7 +168,7 @@ class ModalModel:
 
     def _exchanged(self, rows: list[int], half: NDArray) -> ModalModel:
         """Replace two real modes, or one pair; the new modes are `half` from their mean."""
-        to_pair = len(rows) == 2
+        to_pair, fixed = len(rows) == 2, bool(np.all(self.undamped[rows]))
         f, d = self.frequencies[rows[0]], np.mean(self.dampings[rows], axis=0)
         whole, a = np.round(2 * f) / 2, np.mean(self.amplitudes[rows], axis=0)
         new_f = [whole + half / (2 * np.pi)] if to_pair else [whole, whole]
@@ -142,15 +180,46 @@ class ModalModel:
         return replace(
             self,
             frequencies=replaced(self.frequencies, new_f),
-            dampings=replaced(self.dampings, [0 * d] * len(new_d) if self.undamped else new_d),
+            dampings=replaced(self.dampings, [0 * d] * len(new_d) if fixed else new_d),
             amplitudes=replaced(self.amplitudes, [a.real + 0j] * len(new_d)),
             paired=replaced(self.paired, [to_pair] * len(new_d)),
+            undamped=replaced(self.undamped, [fixed] * len(new_d)),
         )
 
     @property
     def growth(self) -> float:
         """The largest exponent that a mode reaches over the signal."""
         return growth_over(self.dampings, self.shape)
+
+    def waves(self, places: list[NDArray]) -> NDArray:
+        """The values of all modes of amplitude one at some places; pairs count twice.
+
+        Exponentials are computed for all places of an axis or for the given ones, whichever are
+        fewer.
+        """
+        waves = np.where(self.paired, 2.0 + 0j, 1.0)
+        rates = 2j * np.pi * self.frequencies - self.dampings
+        for index, rate, size in zip(places, rates.T, self.shape, strict=True):
+            if size < len(index):
+                waves = waves * np.exp(np.outer(np.arange(size), rate))[index]
+            else:
+                waves = waves * np.exp(np.outer(index, rate))
+        return waves
+
+    def amplitude_rows(self, waves: NDArray) -> NDArray:
+        """The derivatives of values in one channel by its amplitudes, real ones if that is real."""
+        if not self.real:
+            return waves
+        return np.concatenate([waves.real, -waves.imag[:, self.paired]], axis=1)
+
+    def with_amplitudes(self, solutions: NDArray) -> ModalModel:
+        """The model with amplitudes from coefficients of `amplitude_rows`, a column per channel."""
+        amplitudes = solutions.astype(complex)
+        if self.real:
+            count = len(self.paired)
+            amplitudes = amplitudes[:count]
+            amplitudes[self.paired] += 1j * solutions[count:]
+        return replace(self, amplitudes=amplitudes)
 
     def rows(self, at: tuple[NDArray, ...]) -> tuple[NDArray, NDArray]:
         """The values at some places, and their derivatives by the free parameters.
@@ -159,10 +228,7 @@ class ModalModel:
         complex signals, because a real parameter changes the real and the imaginary part.
         """
         *places, channel = at
-        waves = np.where(self.paired, 2.0 + 0j, 1.0)
-        tables = exponentials(self.frequencies, self.dampings, self.shape)
-        for index, table in zip(places, tables, strict=True):
-            waves = waves * table[index]
+        waves = self.waves(places)
         parts = waves * self.amplitudes.T[channel]
         flat = (len(channel), -1)
         by_damping = np.stack([-i[:, None] * parts for i in places], axis=2).reshape(flat)

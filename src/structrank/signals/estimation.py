@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from .._array import NDArray
+from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection
+from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
-from .candidates import CANDIDATES, Candidate, Estimate, Prediction
+from ..solvers.stopping import ConvergenceWarning
+from .caller import warn_caller
+from .candidates import CANDIDATES, Candidate, Estimate
 from .choice import ChoiceRule, choose_refined, combine, mean_residual
-from .solutions import Known, Solution, mu_for_errors, solve_and_refit, solve_roughly
+from .solutions import (
+    Known,
+    Solution,
+    mu_for_errors,
+    solve_and_refit,
+    solve_for_noise,
+    solve_roughly,
+)
 from .trial import HeldOutParts, hold_out
+from .window_sizes import local_windows
 
 AUTO = "auto"  # the kind that is chosen by predictions
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What is tried for signals that are no sums of a few modes.
+
+    Attributes
+    ----------
+    short : int
+        Largest number of values of a signal for which the convex solution and the fit of its modes
+        compete even so. On longer series they took most of the time and were never chosen
+        (23 series, 30% missing at random and in blocks).
+    """
+
+    short: int = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +59,16 @@ class Found:
     estimate : Estimate
     candidate : Candidate
         Whose it is; of an average, the first one in it.
-    result : Result
-        The convex solution.
+    solve : callable
+        Returns the convex solution. If modes were found directly, it is computed then.
     selection : Selection or None
-        How mu and the rank were chosen; None if mu was given, or found from prediction errors.
+        How mu and the rank were chosen; None if mu was given, found from prediction errors, or not
+        needed.
     """
 
     estimate: Estimate
     candidate: Candidate
-    result: Result
+    solve: Callable[[], Result]
     selection: Selection | None
 
 
@@ -49,6 +81,7 @@ def best_estimate(
     candidates: Sequence[Candidate] = CANDIDATES,
     rule: ChoiceRule = ChoiceRule(),
     parts: HeldOutParts = HeldOutParts(),
+    effort: Effort = Effort(),
     progress: bool = False,
 ) -> Found:
     """Let the candidates predict held-out samples, and return the estimate of the best.
@@ -62,12 +95,14 @@ def best_estimate(
     kind : str
         "auto", or the name of the only candidate to use.
     large : bool
-        The signal is too large for modes: local fits compete alone, or with the convex solution
-        if mu is given.
+        The signal is too large for a convex solution: local fits compete alone, or with the convex
+        solution if mu is given, unless modes are found directly.
     candidates : sequence of Candidate
     rule : ChoiceRule
     parts : HeldOutParts
         How many parts of the samples are held out.
+    effort : Effort
+        What is tried for signals that are no sums of a few modes.
     progress : bool
         Show progress bars.
 
@@ -75,21 +110,47 @@ def best_estimate(
     -------
     Found
     """
-    solution = _first_solution(problem, known, large, progress)
     competing = [candidate for candidate in candidates if kind in (AUTO, candidate.name)]
+    for candidate in competing:
+        first = candidate.first_estimate(problem, known)
+        if first is not None:
+            solve = partial(solve_for_noise, problem, first.sigma or 0.0, first.X, known.rng)
+            return Found(first, candidate, solve, None)
+    if kind == AUTO and known.rank is None and int(np.prod(problem.b.shape)) > effort.short:
+        large = large or _has_local_windows(problem)
+    solution = _first_solution(problem, known, large, progress)
     if solution is not None and len(competing) == 1:
         direct = competing[0].direct_estimate(solution)
         if direct is not None:
-            return Found(direct, competing[0], solution.result, solution.selection)
+            return Found(
+                direct, competing[0], _proven(solution.result, problem), solution.selection
+            )
     with tqdm(desc="predict held-out samples", disable=not progress) as bar:
         trial = hold_out(problem, known, solution, parts, advance=bar.update)
         predictions = [p for candidate in competing for p in candidate.predict(trial)]
     chosen = choose_refined(predictions, rule)
     estimate = combine(chosen, predictions, problem.backprojection)
     if solution is None:
-        solution = _solution_for_errors(problem, known, chosen)
+        solve = partial(_solved_for_errors, problem, known, mean_residual(chosen))
+        return Found(estimate, chosen[0].candidate, solve, None)
     result = solution.result if estimate.result is None else estimate.result
-    return Found(estimate, chosen[0].candidate, result, solution.selection)
+    return Found(estimate, chosen[0].candidate, _proven(result, problem), solution.selection)
+
+
+def _has_local_windows(problem: Problem) -> bool:
+    structure: Any = problem.structure
+    return bool(local_windows(structure.lengths, prod(structure.block or (1,))))
+
+
+def _proven(result: Result, problem: Problem) -> Callable[[], Result]:
+    """Return what returns a convex solution, whose gap is proven first. Warn if it has none."""
+    if not result.status.converged:
+        warn_caller(
+            f"recover: the convex solution {result.outcome}, so mu, rank and noise may be "
+            "chosen less well than usual: pass rank or sigma if they are known",
+            ConvergenceWarning,
+        )
+    return partial(with_proven_gap, result, natural_lam(problem))
 
 
 def _first_solution(problem: Problem, known: Known, large: bool, progress: bool) -> Solution | None:
@@ -99,7 +160,8 @@ def _first_solution(problem: Problem, known: Known, large: bool, progress: bool)
     return None if known.mu is None else solve_roughly(problem, known.mu)
 
 
-def _solution_for_errors(problem: Problem, known: Known, chosen: Sequence[Prediction]) -> Solution:
-    """Return the convex solution for noise of the size of the prediction errors."""
-    error = float(np.sqrt(np.mean(np.abs(mean_residual(chosen)) ** 2)))
-    return solve_roughly(problem, mu_for_errors(problem, error, known.rng))
+def _solved_for_errors(problem: Problem, known: Known, errors: NDArray) -> Result:
+    """Return the convex solution for noise of the size of prediction errors."""
+    error = float(np.sqrt(np.mean(np.abs(errors) ** 2)))
+    solution = solve_roughly(problem, mu_for_errors(problem, error, known.rng))
+    return with_proven_gap(solution.result, natural_lam(problem))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -12,12 +14,9 @@ from .._array import Array, NDArray, to_numpy
 from .._checks import one_of
 from ..io.containers import unwrap
 from ..modal.modes import Modes
-from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection
-from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
-from ..solvers.stopping import ConvergenceWarning
 from ..views import Summary, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable
@@ -59,9 +58,11 @@ class Recovery(Summary, Reportable):
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
     result : Result
-        The convex solution: its outcome, certificate and history.
+        The convex solution: its outcome, certificate and history. If modes were found without it,
+        it is computed on first access, for the mu that their noise calls for.
     selection : Selection or None
-        How mu and the rank were chosen; None if mu was given, or if only local fits competed.
+        How mu and the rank were chosen; None if mu was given, if only local fits competed, or if
+        modes were found without a convex solution.
     channels : int or None
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
@@ -83,10 +84,15 @@ class Recovery(Summary, Reportable):
     sigma: float | None
     kind: str
     outliers: NDArray
-    result: Result
+    solve: Callable[[], Result]
     selection: Selection | None
     channels: int | None
     samples: Any
+
+    @cached_property
+    def result(self) -> Result:
+        """The convex solution."""
+        return self.solve()
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
@@ -230,7 +236,6 @@ def recover(
     large = is_large(structure.lengths, prod(structure.block or (1,)))
     large = large and window is None and rank is None and kind == AUTO
     found = best_estimate(problem, known, kind, large=large, progress=progress)
-    _warn_if_limited(found.result)
     estimate = found.estimate
 
     def back(values: Array) -> Any:
@@ -244,7 +249,7 @@ def recover(
         estimate.sigma if estimate.sigma is not None and np.ndim(sizes) == 0 else sigma,
         found.candidate.name,
         from_channels(outliers, axis),
-        with_proven_gap(found.result, natural_lam(problem)),
+        found.solve,
         found.selection,
         axis,
         samples,
@@ -257,12 +262,3 @@ def _without_outliers(problem: Problem, rng: int | np.random.Generator) -> tuple
     if doubt is not None:
         warn_caller(f"recover: {doubt}")
     return outliers, problem.without(outliers)
-
-
-def _warn_if_limited(result: Result) -> None:
-    if not result.status.converged:
-        warn_caller(
-            f"recover: the convex solution {result.outcome}, so mu, rank and noise may be "
-            "chosen less well than usual: pass rank or sigma if they are known",
-            ConvergenceWarning,
-        )

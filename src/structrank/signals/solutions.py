@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._array import NDArray
+from .._array import NDArray, epsilon
 from .._checks import positive, positive_int
 from ..modal.modes import NoModes
 from ..modal.refit_result import Refit
 from ..modal.refitting import fit_at_rank
 from ..model.largest_mu import mu_max
+from ..model.lowrank import LowRank
 from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection, search_mu
 from ..selection.mu_path import solve_at
 from ..selection.noise import noise_mu
 from ..selection.ranks import choose_rank
+from ..solvers.conditional_gradient import gcgls_states
+from ..solvers.driver import iterate
 from ..solvers.result import Result
+from ..solvers.stopping import Stop
 
 
 @dataclass(frozen=True)
@@ -181,6 +185,33 @@ def solve_roughly(
     """Solve the convex problem of a large signal for a mu that is given."""
     solver = ConvexSolver(natural_lam(problem), settings.gap)
     return Solution(solver.solve(problem, mu, None), solver)
+
+
+def solve_for_noise(
+    problem: Problem, sigma: float, X: LowRank | None, rng: int | np.random.Generator
+) -> Result:
+    """Solve the convex problem for the mu that a noise level calls for, with a proven gap.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its own mu does not matter.
+    sigma : float
+        Standard deviation of the noise; zero for the smallest mu.
+    X : LowRank or None
+        Where to start.
+    rng : int or numpy.random.Generator
+        Seed for the simulated noise.
+
+    Returns
+    -------
+    Result
+    """
+    floor = mu_max(problem) * epsilon(problem.backprojection) ** 0.5
+    mu = max(noise_mu(problem, sigma, rng=rng) if sigma else 0.0, floor) or 1.0
+    solver, problem = ConvexSolver(natural_lam(problem)), replace(problem, mu=mu)
+    stop = Stop(solver.max_iter, xtol=None, rtol=None, gap=solver.gap)
+    return iterate(gcgls_states(problem, solver.lam, start=X, stop=stop), problem, stop=stop)
 
 
 def mu_for_errors(

@@ -10,8 +10,10 @@ import numpy as np
 
 from ..._array import Array, NDArray, like
 from ...modal.modes import Modes
+from ...model.lowrank import LowRank
+from ...model.problem import Problem
 from ...solvers.result import Result
-from ..solutions import Solution
+from ..solutions import Known, Solution
 from ..trial import Trial
 
 
@@ -32,6 +34,8 @@ class Estimate:
         Standard deviation of the noise, if it was estimated.
     result : Result or None
         The convex solution, if it differs from the one that all candidates were given.
+    X : LowRank or None
+        Factors of the Hankel matrix of the signal, if they are known.
     """
 
     signal: Array
@@ -40,6 +44,7 @@ class Estimate:
     modes: Modes | None = None
     sigma: float | None = None
     result: Result | None = None
+    X: LowRank | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +122,10 @@ class Candidate(ABC):
     )
     note: ClassVar[str] = ""
     preferred: ClassVar[bool] = False
+
+    def first_estimate(self, problem: Problem, known: Known) -> Estimate | None:
+        """Return an estimate that no other can beat, before any convex problem is solved."""
+        return None
 
     @abstractmethod
     def predict(self, trial: Trial) -> list[Prediction]:

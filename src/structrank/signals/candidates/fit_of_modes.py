@@ -9,8 +9,10 @@ import numpy as np
 from ..._array import Array, NDArray
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
+from ...model.problem import Problem
 from ...solvers.result import Result
-from ..solutions import Solution
+from ..direct_modes import direct_fit
+from ..solutions import Known, Solution
 from ..trial import Trial
 from .base import Candidate, Estimate, Prediction, everywhere
 
@@ -26,6 +28,10 @@ class FitOfModes(Candidate):
         "the nuclear norm. The certificate is that of the convex solution, not of this fit."
     )
     preferred = True
+
+    def first_estimate(self, problem: Problem, known: Known) -> Estimate | None:
+        fit = direct_fit(problem, known) if known.mu is None else None
+        return None if fit is None else _estimate(fit)
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if trial.solution is None or trial.solution.fit is None:
@@ -53,7 +59,7 @@ def _estimate(fit: Refit) -> Estimate:
         stderr = everywhere(fit.sigma or 0.0, fit.y)
     else:
         stderr = everywhere(np.inf, fit.y) if fit.sigma is None else fit.stderr
-    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma)
+    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma, X=fit.X)
 
 
 def _signal(trial: Trial, result: Result, rank: int) -> Array:

@@ -1,0 +1,183 @@
+"""Find modes one after the other: the largest peak of what is left, then a fit of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.fft
+
+from .._array import NDArray, is_complex, to_numpy
+from ..model.problem import Problem
+from .model import ModalModel
+from .modes import Modes
+from .rate_fit import RateFit, RateSteps
+from .refit_result import information_criterion
+from .samples import ChannelSamples, channel_samples
+
+
+@dataclass(frozen=True)
+class GreedySearch:
+    """How modes are searched one after the other; set by hand, checked with benchmarks.peers."""
+
+    most: int = 40  # modes that are no longer few: the search ends without a result
+    patience: int = 3  # modes in a row without a better information criterion, before it ends
+    patient_numbers: int = 512  # up to so many real numbers, it only ends when they are used up
+    gain: float = 1.0  # by which the information criterion has to improve
+    met: float = 1e-12  # a residual below this share of the samples is rounding
+    removals: int = 3  # smallest modes that are tried without, at the end
+    oversampling: int = 2  # of spectra with one or two axes
+    decays: tuple[float, ...] = (0.0, 1.0, 3.0, 10.0, 30.0)  # over a signal with one axis
+    joint_work: float = 2e6  # samples times squared modes: beyond, only neighbours move together
+    neighbours: float = 2.0  # distance of neighbours, in 1/length
+    coarse: RateSteps = field(default_factory=lambda: RateSteps(20, 1e-2))  # after every mode
+    fine: RateSteps = field(default_factory=lambda: RateSteps(50, 1e-9))  # at the end
+
+
+def greedy_modes(
+    problem: Problem,
+    *,
+    rank: int | None = None,
+    undamped: bool = False,
+    search: GreedySearch = GreedySearch(),
+) -> Modes | None:
+    """Find modes that explain the samples, as many as the information criterion asks for.
+
+    A new mode starts at the largest peak of the spectrum of the residual, damped or not. Then all
+    modes are fitted together. This is fast, and it also finds close frequencies from few samples,
+    but it is no convex method: the caller has to check what it finds.
+
+    Parameters
+    ----------
+    problem : Problem
+        A problem whose structure has modes; its samples are seen or not, and have weights.
+    rank : int, optional
+        Number of modes, if known.
+    undamped : bool
+        Keep all dampings at zero.
+    search : GreedySearch
+
+    Returns
+    -------
+    Modes or None
+        None if an operator measures, if nothing is found, or not as many modes as asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Mask, Problem
+    >>> from structrank.modal.greedy import greedy_modes
+    >>> t = np.arange(60)
+    >>> seen = np.random.default_rng(0).random(60) < 0.5
+    >>> b = np.exp(0.6j * t) + np.exp(0.7j * t)
+    >>> problem = Problem(Hankel(60, window=30), b, mu=1.0, measure=Mask(seen))
+    >>> (2 * np.pi * greedy_modes(problem).frequencies[:, 0]).round(6)
+    array([0.6, 0.7])
+    """
+    if problem.sample_weights is None:
+        return None
+    structure: Any = problem.structure
+    weights = to_numpy(problem.sample_weights).astype(float)
+    kind = complex if is_complex(problem.b) else float
+    samples = channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
+    finder = _Finder(samples, undamped, search)
+    best = finder.empty()
+    since = 0
+    for fit in finder.additions(best):
+        if rank is not None:
+            best = fit
+            if fit.rank >= rank:
+                break
+            continue
+        better = finder.information(fit) < finder.information(best) - search.gain
+        best, since = (fit, 0) if better else (best, since + 1)
+        enough = len(fit.model.paired) == search.most
+        if enough and since <= search.patience:
+            return None
+        if enough or (since > search.patience and finder.numbers > search.patient_numbers):
+            break
+    if rank is None and finder.numbers <= search.patient_numbers:
+        best = finder.without_small_modes(best)
+    if best.rank == 0 or (rank is not None and best.rank != rank):
+        return None
+    return best.refined(search.fine).model.to_modes()
+
+
+class _Finder:
+    """The search for the modes of some samples."""
+
+    def __init__(self, samples: list[ChannelSamples], undamped: bool, search: GreedySearch) -> None:
+        self.samples, self.undamped, self.search = samples, undamped, search
+        self.shape = samples[0].shape
+        self.real = not np.iscomplexobj(samples[0].values)
+        self.seen = sum(len(channel.values) for channel in samples)
+        self.numbers = self.seen * (1 if self.real else 2)
+        self.square = float(sum(np.sum(np.abs(channel.target) ** 2) for channel in samples))
+
+    def empty(self) -> RateFit:
+        """The fit without modes."""
+        none = np.zeros((0, len(self.shape)))
+        amplitudes = np.zeros((0, len(self.samples)), dtype=complex)
+        no = np.zeros(0, dtype=bool)
+        model = ModalModel(none, none, amplitudes, self.shape, self.real, no, no)
+        return RateFit.of(model, self.samples)
+
+    def information(self, fit: RateFit) -> float:
+        return information_criterion(
+            fit.square,
+            self.square,
+            numbers=self.numbers,
+            parameters=int(np.count_nonzero(fit.model.free)),
+            rank=fit.rank,
+        )
+
+    def additions(self, fit: RateFit) -> Iterator[RateFit]:
+        """Fits with one mode more each, until the samples are met or used up."""
+        while fit.square > self.search.met**2 * self.square:
+            fit = self._with_new_mode(fit)
+            if not np.isfinite(self.information(fit)):
+                return
+            yield fit
+
+    def _with_new_mode(self, fit: RateFit) -> RateFit:
+        frequency, damping = self._peak(fit)
+        model = fit.model.appended(frequency, damping, self.undamped)
+        count = len(model.paired)
+        if self.seen * count**2 <= self.search.joint_work:
+            return RateFit.of(model, self.samples).refined(self.search.coarse)
+        distance = np.abs(model.frequencies - frequency)
+        distance = np.minimum(distance, np.abs(1 - distance)) * np.array(self.shape)
+        near = np.all(distance < self.search.neighbours, axis=1)
+        return fit.with_neighbours(model, near, self.search.coarse)
+
+    def _peak(self, fit: RateFit) -> tuple[NDArray, NDArray]:
+        """Frequency and damping of the mode that explains most of the residual."""
+        search, axes = self.search, len(self.shape)
+        factor = search.oversampling if axes < 3 else 1
+        padded = tuple(scipy.fft.next_fast_len(factor * size) for size in self.shape)
+        decays = search.decays if axes == 1 and not self.undamped else (0.0,)
+        best, place, decay = -1.0, 0, 0.0
+        for exponent in decays:
+            power = np.zeros(padded)
+            for channel, residual in zip(self.samples, fit.residuals, strict=True):
+                power += channel.spectrum(residual, exponent / self.shape[0], padded)
+            top = int(np.argmax(power))
+            if power.flat[top] > best:
+                best, place, decay = float(power.flat[top]), top, exponent / self.shape[0]
+        frequency = np.array(np.unravel_index(place, padded)) / np.array(padded)
+        damping = np.zeros(axes)
+        damping[0] = decay
+        return frequency - np.round(frequency), damping
+
+    def without_small_modes(self, fit: RateFit) -> RateFit:
+        """The fit without modes that the information criterion does not ask for."""
+        while len(fit.model.paired) > 1:
+            order = np.argsort(fit.sizes())[: self.search.removals]
+            fewer = [fit.without(k).refined(self.search.coarse) for k in order]
+            best = min(fewer, key=self.information)
+            if self.information(best) >= self.information(fit):
+                break
+            fit = best
+        return fit

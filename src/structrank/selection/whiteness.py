@@ -1,0 +1,74 @@
+"""Test whether a fit leaves nothing but white noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.fft
+
+from .._array import NDArray
+
+
+@dataclass(frozen=True)
+class WhitenessTest:
+    """Limits of `is_white`."""
+
+    lags: int = 20  # of a signal with one axis; taste
+    lags_per_axis: int = 4  # of a signal with several axes, forwards and backwards; taste
+    chance: float = 1e-2  # of white noise to have so large a correlation at some lag; taste
+    deviations: float = 2.0  # by which the sum of squared correlations may exceed its mean; taste
+
+
+def is_white(residual: NDArray, seen: NDArray, test: WhitenessTest = WhitenessTest()) -> bool:
+    """Whether the correlations between residuals at small distances are those of white noise.
+
+    Parameters
+    ----------
+    residual : ndarray, shape (samples..., channels)
+        Any finite number where nothing was seen.
+    seen : ndarray of bool
+    test : WhitenessTest
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.selection.whiteness import is_white
+    >>> noise = np.random.default_rng(0).standard_normal((200, 1))
+    >>> seen = np.ones((200, 1), dtype=bool)
+    >>> is_white(noise, seen), is_white(np.cumsum(noise, axis=0), seen)
+    (True, False)
+    """
+    axes = tuple(range(residual.ndim - 1))
+    shape = [scipy.fft.next_fast_len(2 * residual.shape[axis]) for axis in axes]
+    unit = np.sqrt(np.mean(np.abs(residual[seen]) ** 2))
+    values = np.where(seen, residual, 0.0) / unit
+
+    def sums(part: NDArray) -> NDArray:
+        """Sums of products of values at a distance, over all channels."""
+        power = np.sum(np.abs(scipy.fft.fftn(part, shape, axes=axes)) ** 2, axis=-1)
+        return np.asarray(scipy.fft.ifftn(power))
+
+    at = _lags(residual.shape[:-1], test)
+    counts = np.maximum(np.round(sums(seen * 1.0)[at].real), 1.0)
+    squares = np.abs(sums(values)[at]) ** 2 / counts
+    if np.iscomplexobj(residual):  # each has the exponential distribution of mean one
+        largest, spread = np.log(squares.size / test.chance), np.sqrt(squares.size)
+    else:  # each has the chi-squared distribution of one degree of freedom
+        largest, spread = 2 * np.log(2 * squares.size / test.chance), np.sqrt(2 * squares.size)
+    total = squares.size + test.deviations * spread
+    return bool(np.max(squares) <= largest and np.sum(squares) <= total)
+
+
+def _lags(shape: tuple[int, ...], test: WhitenessTest) -> tuple[NDArray, ...]:
+    """One of each two opposite distances between samples, as places in an array of all."""
+    if len(shape) == 1:
+        return (np.arange(1, min(test.lags, shape[0] - 1) + 1),)
+    reach = [min(test.lags_per_axis, size - 1) for size in shape]
+    steps = [np.arange(-most, most + 1) for most in reach]
+    grid = np.stack(np.meshgrid(*steps, indexing="ij")).reshape(len(shape), -1)
+    return tuple(grid[:, grid.shape[1] // 2 + 1 :])

@@ -1,0 +1,204 @@
+"""The fit of modes without a convex solution, where nothing else could do better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from ..modal.fit import LevenbergMarquardt
+from ..modal.greedy import greedy_modes
+from ..modal.modal_refit import refit_modes
+from ..modal.modes import Modes
+from ..modal.refit_result import Refit, number_count
+from ..modal.refitting import reweighted
+from ..model.problem import Problem
+from ..selection.holdout import held_out_parts
+from ..selection.whiteness import is_white
+from .solutions import Known
+
+
+@dataclass(frozen=True)
+class DirectSearch:
+    """When modes that were found directly are trusted; set by hand.
+
+    Attributes
+    ----------
+    met : float
+        A residual below this share of the samples is rounding: they are met exactly.
+    spare : int
+        Real numbers that were seen beyond the number of parameters, at least.
+    parts : int
+        Parts of the samples that are predicted from the others.
+    steps, smallest_decrease : int, float
+        Steps of such a fit at most, and the relative decrease of the squared residual at its end.
+    slack : float
+        Share by which squared prediction errors may exceed what the noise explains.
+    deviations : float
+        Standard deviations by which they may exceed it by chance.
+    fewest : int
+        Real numbers that were seen, at least, unless they are met exactly: fewer hide correlations
+        that other estimates would use.
+    undamped : float
+        A damping within so many standard errors of zero may be zero. The information criterion
+        decides.
+    """
+
+    met: float = 1e-9
+    spare: int = 2
+    parts: int = 2
+    steps: int = 10
+    smallest_decrease: float = 1e-3
+    slack: float = 0.2
+    deviations: float = 3.0
+    fewest: int = 100
+    undamped: float = 3.0
+
+
+def direct_fit(
+    problem: Problem, known: Known, search: DirectSearch = DirectSearch()
+) -> Refit | None:
+    """Fit modes that explain the samples up to white noise, and predict those held out.
+
+    Parameters
+    ----------
+    problem : Problem
+    known : Known
+    search : DirectSearch
+
+    Returns
+    -------
+    Refit or None
+        None if the samples do not look like a sum of a few modes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.signals.direct_modes import direct_fit
+    >>> from structrank.signals.problems import hankel_problem
+    >>> from structrank.signals.solutions import Known
+    >>> noise = np.random.default_rng(0).standard_normal(100)
+    >>> tone, walk = np.cos(0.6 * np.arange(100)) + 0.1 * noise, np.cumsum(noise)
+    >>> direct_fit(hankel_problem(tone), Known()).rank, direct_fit(hankel_problem(walk), Known())
+    (2, None)
+    """
+    if not problem.structure.has_modes or problem.sample_weights is None:
+        return None
+    problem = reweighted(problem)
+    modes = greedy_modes(problem, rank=known.rank, undamped=known.undamped)
+    if modes is None:
+        return None
+    signal = like(_signal(problem, modes), problem.backprojection)
+    if not _met(problem, signal, search) and not _noise_is_left(problem, signal, search):
+        return None  # before a fit that takes longer
+    fit = refit_modes(problem, modes, sigma=known.sigma, undamped=known.undamped)
+    if fit.rank != len(modes) or fit.sample_count - fit.parameters < search.spare:
+        return None
+    if not _met(problem, fit.y, search) and not (_certain(fit) and _predicts(fit, known, search)):
+        return None
+    return without_idle_dampings(fit, known.sigma, search)
+
+
+def without_idle_dampings(
+    fit: Refit, sigma: float | None = None, search: DirectSearch = DirectSearch()
+) -> Refit:
+    """Hold the modes undamped whose damping is not distinguishable from zero.
+
+    Parameters
+    ----------
+    fit : Refit
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+    search : DirectSearch
+
+    Returns
+    -------
+    Refit
+        The fit itself if the information criterion is not better for the other.
+    """
+    modes = fit.modes
+    if modes is None or modes.stderr is None:
+        return fit
+    errors = np.maximum(modes.stderr.dampings, np.finfo(float).tiny)
+    distances = np.max(np.abs(modes.dampings) / errors, axis=1)
+    limits = np.unique(distances[(distances <= search.undamped) & (distances > 0)])
+    for limit in limits[::-1]:
+        idle = distances <= limit * (1 + 1e-6)  # both modes of a conjugate pair
+        other = refit_modes(fit.problem, modes, sigma=sigma, undamped=idle)
+        if other.rank == fit.rank and other.information < fit.information:
+            return other
+    return fit
+
+
+def _met(problem: Problem, y: Array, search: DirectSearch) -> bool:
+    residual, data = problem.residual(y), problem.data
+    return inner(residual, residual) <= search.met**2 * inner(data, data)
+
+
+def _certain(fit: Refit) -> bool:
+    """Whether no value of the signal is less certain than the scale of the samples."""
+    scale = float(np.max(np.abs(to_numpy(fit.problem.b)[fit.problem.seen])))
+    return fit.sigma is not None and float(np.max(to_numpy(fit.stderr))) <= scale
+
+
+def _signal(problem: Problem, modes: Modes) -> NDArray:
+    structure: Any = problem.structure
+    signal = modes.signal(structure.lengths).reshape(structure.signal_shape)
+    return signal if is_complex(problem.b) else signal.real
+
+
+def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
+    """Whether enough samples say that a signal leaves nothing but white noise."""
+    if number_count(problem) < search.fewest:
+        return False
+    structure: Any = problem.structure
+    grid = (*structure.lengths, -1)
+    seen = problem.seen.reshape(grid)
+    residual = np.where(seen, to_numpy(problem.b - y).reshape(grid), 0.0)
+    return is_white(residual, seen)
+
+
+def _predicts(fit: Refit, known: Known, search: DirectSearch) -> bool:
+    """Whether held-out samples are predicted as well as noise and standard errors allow."""
+    assert fit.sigma is not None
+    assert fit.modes is not None
+    problem, stderr = fit.problem, to_numpy(fit.stderr)
+    parts = held_out_parts(problem, np.random.default_rng(known.rng), search.parts)
+    ratios = []
+    for part in parts:
+        y = fit_without(problem, fit.modes, part, known, search)
+        error = np.abs(to_numpy(y - problem.b)[part]) ** 2
+        ratios.append(error / (fit.sigma**2 + stderr[part] ** 2))
+    ratio = np.concatenate(ratios)
+    chance = search.deviations * np.sqrt(2 / ratio.size)
+    return bool(np.mean(ratio) <= 1 + search.slack + chance)
+
+
+def fit_without(
+    problem: Problem,
+    modes: Modes,
+    part: NDArray,
+    known: Known,
+    search: DirectSearch = DirectSearch(),
+) -> Array:
+    """Return the signal of a coarse fit to the samples outside a part, from modes of all.
+
+    Parameters
+    ----------
+    problem : Problem
+    modes : Modes
+        Where to start.
+    part : ndarray of bool
+        The samples to hold out.
+    known : Known
+    search : DirectSearch
+
+    Returns
+    -------
+    array
+    """
+    method = LevenbergMarquardt(search.steps, search.smallest_decrease)
+    without = problem.without(part)
+    return refit_modes(without, modes, undamped=known.undamped, method=method).y

@@ -1,0 +1,177 @@
+"""Modes found without a convex solution: what they find, and when they are trusted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from structrank import Hankel, Modes, Problem, Weighted, recover
+from structrank.modal.greedy import greedy_modes
+from structrank.modal.modal_refit import refit_modes
+from structrank.modal.rate_fit import RateFit, RateSteps
+from structrank.modal.samples import channel_samples
+from structrank.selection.whiteness import is_white
+from structrank.signals.direct_modes import direct_fit, without_idle_dampings
+from structrank.signals.problems import hankel_problem
+from structrank.signals.solutions import Known
+
+
+def gaps(signal, share, rng, noise=0.0):
+    samples = signal + noise * rng.standard_normal(signal.shape)
+    return np.where(rng.random(signal.shape) < share, samples, np.nan)
+
+
+class TestGreedyModes:
+    @pytest.mark.parametrize(
+        ("modes", "shape"),
+        [
+            (Modes([0.11, 0.23, 0.4], [0.0, 0.02, 0.0], [1, 2j, 1]), (90,)),
+            (Modes([[0.1, 0.3], [0.2, -0.1]], 0.0, [1, 1j]), (17, 15)),
+            (Modes([[0.1, 0.3, 0.2], [0.2, -0.1, 0.4]], 0.0, [1, 1j]), (8, 7, 9)),
+            (Modes([0.11, 0.23], [0.01, 0.0], [[1, 1j, 2], [0.5, -1, 1]]), (80,)),
+        ],
+        ids=["line", "plane", "space", "channels"],
+    )
+    def test_meets_exact_samples(self, modes, shape, rng):
+        signal = modes.signal(shape)
+        channels = 1 if modes.amplitudes.ndim == 2 else None
+        problem = hankel_problem(gaps(signal, 0.5, rng), channels=channels)
+        found = greedy_modes(problem)
+        assert len(found) == len(modes)
+        np.testing.assert_allclose(found.signal(shape), signal, atol=1e-9)
+
+    def test_real_signals_have_pairs_and_real_modes(self, rng):
+        t = np.arange(120)
+        signal = 2 * 0.98**t + np.cos(0.3 * t + 1)
+        found = greedy_modes(hankel_problem(gaps(signal, 0.6, rng)))
+        assert len(found) == 3
+        np.testing.assert_allclose(found.signal(120).real, signal, atol=1e-8)
+
+    def test_close_frequencies_from_few_samples(self):
+        """Two thirds of a bin apart, a third of the samples."""
+        rng = np.random.default_rng(1)
+        signal = Modes([0.2, 0.2 + 0.67 / 127, 0.4], 0.0, [1, 1j, 1]).signal(127)
+        found = greedy_modes(hankel_problem(gaps(signal, 0.33, rng)))
+        np.testing.assert_allclose(found.signal(127), signal, atol=1e-8)
+
+    def test_rank_that_is_given(self, rng):
+        signal = Modes([0.11, 0.23, 0.4]).signal(90)
+        problem = hankel_problem(gaps(signal, 0.5, rng))
+        assert len(greedy_modes(problem, rank=2)) == 2
+        assert len(greedy_modes(problem, rank=3, undamped=True)) == 3
+
+    def test_too_many_modes_and_operators_are_left_to_others(self, rng):
+        walk = np.cumsum(rng.standard_normal(8000))
+        assert greedy_modes(hankel_problem(walk)) is None
+        S = Hankel(9, window=5)
+        measured = Problem(S, np.ones(9), 1.0, (lambda y: y, lambda r: r))
+        assert greedy_modes(measured) is None
+
+
+def test_steps_of_the_coarse_fit_solve_the_literal_least_squares_problem(rng):
+    """One undamped Gauss-Newton step is that of all parameters together, two channels."""
+    weights = np.where(rng.random((40, 2)) < 0.7, rng.uniform(0.5, 2.0, (40, 2)), 0.0)
+    values = rng.standard_normal((40, 2)) + 1j * rng.standard_normal((40, 2))
+    samples = channel_samples((40,), weights, values)
+    start = Modes([0.1, 0.3], [0.01, 0.02], np.ones((2, 2)))
+    problem = Problem(
+        Hankel(40, window=20, block=(2, 1)), values[..., None], 1.0, Weighted(weights[..., None])
+    )
+    model = refit_modes(problem, start).modes
+    from structrank.modal.model import ModalModel
+
+    fit = RateFit.of(ModalModel.of(start, (40,), real=False, undamped=False), samples)
+    steps = RateSteps(1, 0.0, first_damping=0.0)
+    moved = fit._moved(*fit._system(steps), 0.0, steps)
+    rows, targets = [], []
+    for c, channel in enumerate(samples):
+        wave = fit.waves[c]
+        amplitude_part = np.zeros((len(wave), 2, 2), dtype=complex)
+        amplitude_part[:, c] = wave
+        rates = channel.places[0][:, None] * wave * fit.model.amplitudes[:, c]
+        rows.append(np.concatenate([rates, amplitude_part.reshape(len(wave), -1)], axis=1))
+        targets.append(fit.residuals[c])
+    step = np.linalg.lstsq(np.concatenate(rows), np.concatenate(targets), rcond=None)[0][:2]
+    np.testing.assert_allclose(
+        (moved.frequencies - fit.model.frequencies)[:, 0], step.imag / (2 * np.pi), atol=1e-10
+    )
+    np.testing.assert_allclose((moved.dampings - fit.model.dampings)[:, 0], -step.real, atol=1e-10)
+    assert len(model) == 2
+
+
+class TestWhiteness:
+    @pytest.mark.parametrize("shape", [(300,), (24, 20), (8, 9, 7)])
+    @pytest.mark.parametrize("is_complex", [False, True])
+    def test_white_noise_passes_and_smooth_noise_does_not(self, shape, is_complex):
+        passed = []
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            noise = rng.standard_normal((*shape, 1))
+            if is_complex:
+                noise = noise + 1j * rng.standard_normal((*shape, 1))
+            seen = rng.random((*shape, 1)) < 0.6
+            smooth = noise + np.roll(noise, 1, axis=0)
+            passed.append((is_white(noise, seen), is_white(smooth, seen)))
+        white, correlated = np.mean(passed, axis=0)
+        assert white >= 0.8
+        assert correlated == 0
+
+    def test_squared_correlations_are_those_of_the_definition(self, rng):
+        noise = rng.standard_normal((60, 1))
+        seen = rng.random((60, 1)) < 0.7
+        from structrank.selection.whiteness import WhitenessTest
+
+        r = np.where(seen, noise, 0.0)[:, 0] / np.sqrt(np.mean(noise[seen] ** 2))
+        both = seen[:, 0]
+        squares = [
+            np.sum(r[:-k] * r[k:]) ** 2 / max(np.sum(both[:-k] & both[k:]), 1) for k in range(1, 21)
+        ]
+        chance = 2 * len(squares) * np.exp(-max(squares) / 2)  # the largest just passes
+        assert is_white(noise, seen, WhitenessTest(chance=0.999 * chance, deviations=100.0))
+        assert not is_white(noise, seen, WhitenessTest(chance=1.001 * chance, deviations=100.0))
+
+
+class TestTrust:
+    def test_what_is_no_sum_of_modes_is_not_taken_for_one(self, rng):
+        t = np.arange(400)
+        for signal in (np.cumsum(rng.standard_normal(400)), np.cos(2e-3 * t**2)):
+            assert direct_fit(hankel_problem(gaps(signal, 0.7, rng, 0.1)), Known()) is None
+
+    def test_noise_alone_is_left_to_others(self, rng):
+        assert direct_fit(hankel_problem(rng.standard_normal(200)), Known()) is None
+
+    def test_dampings_near_zero_are_zero_and_others_stay(self, rng):
+        modes = Modes([0.1, 0.3], [0.0, 0.03])
+        noise = rng.standard_normal(200) + 1j * rng.standard_normal(200)
+        fit = direct_fit(hankel_problem(modes.signal(200) + 0.05 * noise), Known())
+        order = np.argsort(fit.modes.frequencies[:, 0])
+        dampings, errors = fit.modes.dampings[order, 0], fit.modes.stderr.dampings[order, 0]
+        assert (dampings[0], errors[0]) == (0, 0)
+        assert abs(dampings[1] - 0.03) < 4 * errors[1]
+        damped = refit_modes(fit.problem, modes)
+        assert without_idle_dampings(damped).parameters == damped.parameters - 1
+        assert without_idle_dampings(fit) is fit
+
+    @pytest.mark.parametrize("rank", [5, 10, 15])
+    def test_recover_finds_many_modes_in_few_exact_samples(self, rank):
+        """Uniformly random frequencies, rank unknown."""
+        errors = []
+        for seed in range(4):
+            rng = np.random.default_rng((seed, rank))
+            signal = Modes(rng.random(rank), 0.0, np.exp(2j * np.pi * rng.random(rank))).signal(127)
+            count = {5: 38, 10: 51, 15: 64}[rank]
+            samples = np.full(127, np.nan + 0j)
+            kept = rng.permutation(127)[:count]
+            samples[kept] = signal[kept]
+            error = np.linalg.norm(recover(samples).signal - signal) / np.linalg.norm(signal)
+            errors.append(error)
+        assert np.median(errors) < 1e-8
+
+    def test_the_convex_solution_is_computed_when_asked_for(self, rng):
+        signal = np.exp(0.7j * np.arange(200))
+        noise = rng.standard_normal(200) + 1j * rng.standard_normal(200)
+        found = recover(signal + 0.1 * noise)
+        assert "result" not in vars(found)
+        assert found.result.gap <= 1e-3
+        assert found.result.rank >= 1
+        assert found.result is found.result
