@@ -153,6 +153,8 @@ def test_candidates_take_their_settings(rng):
 
 def test_a_large_signal_with_too_many_channels_for_windows_is_not_large():
     assert is_large((200, 100))
+    assert is_large((64, 64), channels=8)
+    assert not is_large((64, 64))
     assert not is_large((200, 100), channels=900)
     assert not is_large((10**6,))
 

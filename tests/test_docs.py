@@ -125,6 +125,7 @@ def test_example_of_make_run(tmp_path):
         (["benchmarks.scaling", "13"], "log-log slope"),
         nightly(["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
+        (["benchmarks.five_signals", "--lengths", "64", "--only", "tones"], "tones         64"),
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
         nightly(["benchmarks.kalman", "3"], "statsmodels likelihood"),
         (

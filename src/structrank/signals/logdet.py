@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.fft
-from numpy.lib.stride_tricks import sliding_window_view
-from scipy.linalg import solveh_banded
+from scipy.linalg import get_lapack_funcs
 
 from .._array import NDArray
 from .._checks import positive, positive_ints
+from .window_line import LineWindows
+from .window_torus import TorusWindows
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,9 @@ class WindowFitting:
         The steps end when the signal changes by less than this, relatively.
     cg_residual : float
         Conjugate gradients end when this share of the residual is left.
-    piece : int
-        Number of windows of a series whose products are formed together, for memory.
+    rounding : float
+        Least noise over the sum of all variances of a window. Rounding: its covariance may have
+        negative eigenvalues of this size.
     """
 
     max_steps: int = 15
@@ -43,8 +44,8 @@ class WindowFitting:
     few_steps: int = 10
     few_cg_steps: int = 3
     still: float = 2e-3
-    cg_residual: float = 3e-2
-    piece: int = 4096
+    cg_residual: float = 1e-1
+    rounding: float = 1e-14
 
 
 class LocalFit(NamedTuple):
@@ -76,9 +77,9 @@ def fit_windows(
     rank minimization", Proc. American Control Conference (2003).
 
     Nothing larger than the covariance of a window is formed. Along one axis the equations are
-    banded and solved directly. Along several axes windows also wrap around the edges, over a margin
-    where nothing is seen. The equations are convolutions then, solved by FFTs and conjugate
-    gradients.
+    banded and solved directly (`LineWindows`). Along several axes windows also wrap around the
+    edges, over a margin where nothing is seen. The equations are convolutions then, solved by FFTs
+    and conjugate gradients (`TorusWindows`).
 
     Parameters
     ----------
@@ -119,26 +120,80 @@ def fit_windows(
     True
     """
     window, share = positive_ints(window, "window"), positive(share, "share")
-    _check_window(window, samples.shape)
-    seen = ~np.isnan(samples)
-    places = tuple(range(samples.ndim - 1))
-    mean = np.sum(np.where(seen, samples, 0), axis=places) / np.sum(seen, axis=places)
-    b = np.where(seen, samples - mean, 0)
-    delta = share * float(np.sum(np.abs(b) ** 2) / np.count_nonzero(seen))
-    if delta == 0:  # constant channels
-        return LocalFit(b + mean, 0)
-    windows = (_Line if len(window) == 1 else _Torus)(b, seen, window, delta, fitting)
-    y = windows.b if start is None else windows.with_margin(start - mean)
-    cg_steps = fitting.cg_steps if thorough else fitting.few_cg_steps
-    for _ in range(fitting.max_steps if thorough else fitting.few_steps):
-        covariance = windows.covariance(y)
-        noisy = covariance + delta * np.eye(len(covariance))
-        weights = np.linalg.inv(noisy)
-        before, y = y, windows.solved((weights + weights.conj().T) / 2, y, cg_steps)
-        if np.linalg.norm(y - before) <= fitting.still * np.linalg.norm(y):
+    descent = WindowDescent(samples, window, start=start, thorough=thorough, fitting=fitting)
+    for _ in range(descent.max_steps):
+        if descent.step(share) <= fitting.still:
             break
-    rank = int(np.sum(np.linalg.eigvalsh(windows.covariance(y)) > delta))
-    return LocalFit((windows.cut(y) + mean).astype(samples.dtype), rank)
+    return descent.fit(share)
+
+
+class WindowDescent:
+    """The steps of `fit_windows`, one at a time, whose noise may change from one to the next.
+
+    Parameters
+    ----------
+    samples, window, start, thorough, fitting
+        Those of `fit_windows`.
+
+    Attributes
+    ----------
+    max_steps : int
+        Largest number of steps for the same noise.
+    """
+
+    def __init__(
+        self,
+        samples: NDArray,
+        window: tuple[int, ...],
+        *,
+        start: NDArray | None = None,
+        thorough: bool = True,
+        fitting: WindowFitting = WindowFitting(),
+    ) -> None:
+        _check_window(window, samples.shape)
+        seen = ~np.isnan(samples)
+        places = tuple(range(samples.ndim - 1))
+        self._mean = np.sum(np.where(seen, samples, 0), axis=places) / np.sum(seen, axis=places)
+        b = np.where(seen, samples - self._mean, 0)
+        self._variance = float(np.sum(np.abs(b) ** 2) / np.count_nonzero(seen))
+        self._dtype, self._fitting = samples.dtype, fitting
+        self._windows = (LineWindows if len(window) == 1 else TorusWindows)(b, seen, window)
+        self._y = (
+            self._windows.b if start is None else self._windows.with_margin(start - self._mean)
+        )
+        self._cg_steps = fitting.cg_steps if thorough else fitting.few_cg_steps
+        self.max_steps = fitting.max_steps if thorough else fitting.few_steps
+
+    @property
+    def y(self) -> NDArray:
+        """The signal."""
+        return np.asarray(self._windows.cut(self._y) + self._mean, dtype=self._dtype)
+
+    def step(self, share: float) -> float:
+        """Make a step for a share of noise, and return the relative change of the signal."""
+        if self._variance == 0:  # constant channels
+            return 0.0
+        fitting, before = self._fitting, self._y
+        weights = self._weights(share * self._variance)
+        self._y = self._windows.solved(weights, before, self._cg_steps, fitting.cg_residual)
+        size = float(np.linalg.norm(self._y))
+        return float(np.linalg.norm(self._y - before)) / size if size else 0.0
+
+    def fit(self, share: float) -> LocalFit:
+        """Return the signal and its rank for a share of noise."""
+        if self._variance == 0:
+            return LocalFit(self.y, 0)
+        values = np.linalg.eigvalsh(self._windows.covariance(self._y))
+        return LocalFit(self.y, int(np.sum(values > share * self._variance)))
+
+    def _weights(self, delta: float) -> NDArray:
+        """Return `delta (Q Q^H / N + delta I)^-1`: the tangent, in units of the misfit."""
+        noisy = self._windows.covariance(self._y)
+        least = self._fitting.rounding * float(np.trace(noisy).real)
+        noisy[np.diag_indices_from(noisy)] += max(delta, least)
+        factor, invert = get_lapack_funcs(("potrf", "potri"), (noisy,))
+        lower = delta * np.tril(invert(factor(noisy, lower=True)[0], lower=True)[0])
+        return np.asarray(lower + np.tril(lower, -1).conj().T)
 
 
 def _check_window(window: tuple[int, ...], shape: tuple[int, ...]) -> None:
@@ -148,139 +203,3 @@ def _check_window(window: tuple[int, ...], shape: tuple[int, ...]) -> None:
             f"window is {window}, but for samples of shape {shape} (the last axis holds "
             "channels) one number for each other axis, at most its length, is expected"
         )
-
-
-class _Line:
-    """The windows inside a series, and banded equations."""
-
-    def __init__(
-        self,
-        b: NDArray,
-        seen: NDArray,
-        window: tuple[int, ...],
-        delta: float,
-        fitting: WindowFitting = WindowFitting(),
-    ) -> None:
-        self.b = b.astype(np.result_type(b, float))
-        self.window, self.piece = window[0], fitting.piece
-        self.trust = seen / delta
-
-    def covariance(self, y: NDArray) -> NDArray:
-        """Return the mean of `q q^H` over the windows q, samples before channels."""
-        windows = sliding_window_view(y, self.window, axis=0)
-        total = np.zeros((), dtype=y.dtype)
-        for first in range(0, len(windows), self.piece):
-            Q = windows[first : first + self.piece].transpose(0, 2, 1)
-            Q = Q.reshape(-1, self.window * y.shape[1])
-            total = total + Q.T @ Q.conj()
-        return total / len(windows)
-
-    def solved(self, weights: NDArray, y: NDArray, steps: int) -> NDArray:
-        """Return the y with the least `||y - b||^2 / delta + sum q^H weights q / m`."""
-        bands = self._bands(weights) / self.window
-        bands[0] += self.trust.reshape(-1)
-        right = (self.trust * self.b).reshape(-1).astype(bands.dtype)
-        y = solveh_banded(bands, right, lower=True, overwrite_ab=True, check_finite=False)
-        return y.reshape(self.b.shape)
-
-    def _bands(self, weights: NDArray) -> NDArray:
-        """Return the lower diagonals of the sum of the weights over all windows."""
-        (length, channels), m = self.b.shape, self.window
-        blocks = weights.reshape(m, channels, m, channels)
-        bands = np.zeros((m * channels, length * channels), dtype=weights.dtype)
-        for k in range(m):
-            along = np.arange(m - k)
-            sums = np.cumsum(blocks[along + k, :, along, :], axis=0)
-            sums = np.concatenate([np.zeros_like(sums[:1]), sums])
-            t = np.arange(length - k)
-            first, last = np.maximum(t - (length - m), 0), np.minimum(t + 1, m - k)
-            there = sums[last] - sums[first]
-            for a in range(channels):
-                for c in range(channels if k else a + 1):
-                    columns = slice(c, (length - k) * channels, channels)
-                    bands[k * channels + a - c, columns] = there[:, a, c]
-        return bands
-
-    def with_margin(self, y: NDArray) -> NDArray:
-        return y
-
-    def cut(self, y: NDArray) -> NDArray:
-        return y
-
-
-class _Torus:
-    """Windows that wrap around the edges of a signal with a margin, and convolutions."""
-
-    def __init__(
-        self,
-        b: NDArray,
-        seen: NDArray,
-        window: tuple[int, ...],
-        delta: float,
-        fitting: WindowFitting = WindowFitting(),
-    ) -> None:
-        self.cg_residual = fitting.cg_residual
-        lengths, self.channels = b.shape[:-1], b.shape[-1]
-        self.grid = tuple(
-            scipy.fft.next_fast_len(n + w - 1, real=not np.iscomplexobj(b))
-            for n, w in zip(lengths, window, strict=True)
-        )
-        self.axes = tuple(range(len(lengths)))
-        self.inside = tuple(slice(0, length) for length in lengths)
-        self.b = np.zeros((*self.grid, self.channels), dtype=b.dtype)
-        self.b[self.inside] = b
-        self.trust = np.zeros(self.b.shape, dtype=b.real.dtype)
-        self.trust[self.inside] = seen / delta
-        at = np.indices(window).reshape(len(window), -1)
-        self.places = at.shape[1]
-        self.lags = tuple((x[:, None] - x) % size for x, size in zip(at, self.grid, strict=True))
-
-    def covariance(self, y: NDArray) -> NDArray:
-        """Return the mean of `q q^H` over the windows q, from correlations of the signal."""
-        spectrum, rows = self._fft(y), []
-        for a in range(self.channels):
-            lagged = self._ifft(spectrum[..., a, None] * spectrum.conj())[self.lags]
-            rows.append(lagged)
-        size = self.places * self.channels
-        total = np.stack(rows, axis=1).reshape(size, size)
-        return np.asarray(total.astype(np.result_type(y, float)) / np.prod(self.grid))
-
-    def solved(self, weights: NDArray, y: NDArray, steps: int) -> NDArray:
-        """Return the y with about the least `||y - b||^2 / delta + sum q^H weights q / m`."""
-        blocks = weights.reshape(self.places, self.channels, self.places, self.channels)
-        filters = np.zeros((*self.grid, self.channels, self.channels), dtype=weights.dtype)
-        np.add.at(filters, self.lags, blocks.transpose(0, 2, 1, 3) / self.places)
-        transfer = self._fft(filters.astype(y.dtype))
-
-        def normal(x: NDArray) -> NDArray:
-            return self.trust * x + self._ifft((transfer @ self._fft(x)[..., None])[..., 0])
-
-        residual = self.trust * self.b - normal(y)
-        direction, square = residual, np.vdot(residual, residual).real
-        first = square
-        for _ in range(steps):
-            if square <= self.cg_residual**2 * first:
-                break
-            image = normal(direction)
-            step = square / np.vdot(direction, image).real
-            y, residual = y + step * direction, residual - step * image
-            before, square = square, np.vdot(residual, residual).real
-            direction = residual + (square / before) * direction
-        return y
-
-    def with_margin(self, y: NDArray) -> NDArray:
-        out = np.zeros_like(self.b)
-        out[self.inside] = y
-        return out
-
-    def cut(self, y: NDArray) -> NDArray:
-        return y[self.inside]
-
-    def _fft(self, y: NDArray) -> NDArray:
-        transform = scipy.fft.fftn if np.iscomplexobj(self.b) else scipy.fft.rfftn
-        return np.asarray(transform(y, axes=self.axes))
-
-    def _ifft(self, spectrum: NDArray) -> NDArray:
-        if np.iscomplexobj(self.b):
-            return np.asarray(scipy.fft.ifftn(spectrum, axes=self.axes))
-        return np.asarray(scipy.fft.irfftn(spectrum, self.grid, axes=self.axes))

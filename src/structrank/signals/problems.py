@@ -100,7 +100,7 @@ def is_large(
         Number of channels; with very many there are no windows for local fits.
     sizes : SignalSizes
     """
-    many = len(lengths) > 1 and prod(_half(lengths)) > sizes.most_rows
+    many = len(lengths) > 1 and prod(_half(lengths)) * channels > sizes.most_rows
     return many and bool(local_windows(lengths, channels))
 
 

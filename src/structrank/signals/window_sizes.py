@@ -22,13 +22,17 @@ class WindowSearch:
         A window of a series is at most the length over this. Taste: the covariance of a window
         is known well if there are many more windows than rows.
     most_rows : int
-        Largest number of rows of the covariance of a window, for its time.
+        Largest number of rows of the covariance of a window of a series, for its time.
+    most_rows_in_space : int
+        The same for several axes, where its inverse takes most of the time.
     most_work : float
         Largest number of values times rows squared for a series, for the time of its equations.
     shares : tuple of float
         Variances of the noise over that of the samples, from large to small.
-    risen : float
-        Less noise is not tried after the prediction error rises above its least value times this.
+    gain : float
+        Noise is lowered after a step that lowers the prediction error by less than this share.
+    still : float
+        The same after a step that changes the signal by less than this, relatively.
     neighbourhood : float
         Standard deviation, in samples, of the weights with which local sizes are averaged.
     most_uneven : float
@@ -42,9 +46,11 @@ class WindowSearch:
     in_space: tuple[int, ...] = (4, 8, 16)
     share_of_line: int = 4
     most_rows: int = 800
+    most_rows_in_space: int = 400
     most_work: float = 3e8
     shares: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-    risen: float = 1.05
+    gain: float = 0.01
+    still: float = 2e-3
     neighbourhood: float = 20.0
     most_uneven: float = 10.0
     floor: float = 1e-9
@@ -66,7 +72,8 @@ def local_windows(
             for w in sizes
             if w * channels <= search.most_rows and values * (w * channels) ** 2 <= search.most_work
         ]
-    found = {largest_window(lengths, channels, most, search.most_rows) for most in search.in_space}
+    rows = search.most_rows_in_space
+    found = {largest_window(lengths, channels, most, rows) for most in search.in_space}
     windows = sorted((window for window in found if window is not None), reverse=True)
     kept = windows[:1]
     for window in windows[1:]:

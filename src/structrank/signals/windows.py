@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,16 +13,9 @@ from .._array import NDArray, to_numpy
 from ..model.problem import Problem
 from ..selection.holdout import clearly_better
 from .evening import is_uneven, local_scale
-from .logdet import LocalFit, fit_windows
+from .logdet import LocalFit
+from .window_path import Setting, WindowPath
 from .window_sizes import WindowSearch, local_windows
-
-
-class Setting(NamedTuple):
-    """The window of a local fit, whether its steps go on to convergence, and the noise share."""
-
-    window: tuple[int, ...]
-    thorough: bool
-    share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +43,7 @@ class LocalFits:
     held_out_scale: NDArray
     residuals: dict[Setting, NDArray]
     search: WindowSearch
+    _paths: list[WindowPath] = field(default_factory=list)
 
     @property
     def evened(self) -> bool:
@@ -63,11 +57,10 @@ class LocalFits:
 
     def fit(self, setting: Setting) -> LocalFit:
         """Return the fit to all samples, in the shape of the signal."""
-        start, window, thorough = None, setting.window, setting.thorough
-        samples, shares = self.samples / self.scale, self.search.shares
-        for share in shares[: shares.index(setting.share) + 1]:
-            found = fit_windows(samples, window, share, start=start, thorough=thorough)
-            start = found.y
+        if not self._paths or not self._paths[-1].leads_to(setting):
+            samples = self.samples / self.scale
+            self._paths[:] = [WindowPath([samples], setting.window, setting.thorough, self.search)]
+        (found,) = self._paths[-1].follow(setting)
         return LocalFit((self.scale * found.y).reshape(self.signal_shape), found.rank)
 
 
@@ -177,21 +170,19 @@ def _predict(
 ) -> dict[Setting, NDArray]:
     """Fit with less and less noise, as long as the predictions do not get worse."""
     residuals: dict[Setting, NDArray] = {}
+    path = WindowPath([part.samples for part in training], window, thorough, search)
+
+    def residual(signals: Sequence[NDArray]) -> NDArray:
+        return np.concatenate([t.residual(y) for t, y in zip(training, signals, strict=True)])
+
     least = np.inf
-    starts: Sequence[NDArray | None] = [None] * len(training)
-    for share in search.shares:
-        fits = [
-            fit_windows(part.samples, window, share, start=start, thorough=thorough).y
-            for part, start in zip(training, starts, strict=True)
-        ]
-        starts = fits
-        residual = np.concatenate([t.residual(y) for t, y in zip(training, fits, strict=True)])
-        residuals[Setting(window, thorough, share)] = residual
+    while not path.finished:
+        error = path.lower(lambda signals: _mean_error(residual(signals)), least)
         advance()
-        error = _mean_error(residual)
-        least = min(least, error)
-        if error > search.risen * least:
+        if error >= least:
             break
+        residuals[path.setting] = residual(path.signals)
+        least = error
     return residuals
 
 

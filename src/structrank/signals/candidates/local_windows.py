@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..trial import Trial
+from ..window_path import Setting
 from ..window_sizes import WindowSearch
-from ..windows import LocalFits, Setting, best_local_fits
+from ..windows import LocalFits, best_local_fits
 from .base import Candidate, ErrorProfile, Estimate, Prediction
 
 
