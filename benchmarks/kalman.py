@@ -55,7 +55,7 @@ def measure(states: int, samples: int, what: str) -> dict[str, float]:
     else:
         call = lambda: model.loglikelihood(y)  # noqa: E731
     before, best = resident(), np.inf
-    for _ in range(5 if samples <= 10**4 else 2 if samples <= 10**5 else 1):
+    for _ in range(25 if samples <= 10**4 else 2 if samples <= 10**5 else 1):
         began = time.process_time()
         value = call()
         best = min(best, time.process_time() - began)
