@@ -7,9 +7,9 @@ import pytest
 from conftest import AFFINE, STRUCTURES, random_array, to_library
 from conic import modes_problem
 
-from structrank import Hankel, LowRank, Mask, Operator, Problem, Status, Weighted, solve
+from structrank import Circulant, Hankel, LowRank, Mask, Operator, Problem, Status, Weighted, solve
 from structrank.solvers import exact
-from structrank.solvers.anderson import Anderson
+from structrank.solvers.anderson import Anderson, Extrapolation
 from structrank.solvers.dense import DenseMethod, Splitting, suits
 
 ALL = {**STRUCTURES, "affine": AFFINE, "hankel-square": Hankel(11, window=6)}
@@ -140,16 +140,17 @@ class TestHardProblems:
             assert result.status is Status.SOLVED
             assert result.iterations <= 60
 
-    def test_small_changes_of_a_large_mean(self, rng):
-        """Without a safeguard, extrapolation diverged for some of these problems."""
-        for _ in range(30):
-            b = 100 + rng.standard_normal(9)
+    @pytest.mark.parametrize("structure", [Hankel(9, window=5), Circulant(9)], ids=repr)
+    def test_small_changes_of_a_large_mean(self, structure, rng):
+        """Without its two safeguards, extrapolation diverges for some of these problems."""
+        for mean in 10.0 ** rng.uniform(2, 5, size=30):
+            b = mean + rng.standard_normal(9)
             seen = rng.random(9) < 0.7
             seen[0] = True
-            problem = Problem(Hankel(9, window=5), b, 10.0 ** rng.uniform(-4, 1), Mask(seen))
+            problem = Problem(structure, b, 10.0 ** rng.uniform(-4, 1), Mask(seen))
             result = solve(problem, 1e-6)
             assert result.status is Status.SOLVED
-            assert result.iterations <= 60
+            assert result.iterations <= 100
 
     def test_weights_of_very_different_size(self, rng):
         weights = np.geomspace(1e-3, 1, 79)
@@ -204,8 +205,16 @@ class TestAnderson:
         back = anderson.next(two, two + 5.0)  # the residual has grown
         np.testing.assert_array_equal(back, one + 0.9)
 
+    def test_reach_is_limited_where_the_residual_does_not_change(self):
+        anderson, Z, reach = Anderson(), np.zeros(1), Extrapolation().reach
+        for residual in (1.0, 1.0 - 1e-9, 1.0 - 2e-9):
+            before, Z = Z, anderson.next(Z, Z + residual)
+            assert abs(Z - before) <= 1.01 * (reach + 1)
+
     def test_exact_fixed_points_stay(self):
         anderson, Z = Anderson(), np.ones((2, 2))
+        for residual in (0.5, 0.2, 0.1):
+            anderson.next(Z, Z + residual)
         for _ in range(3):
             Z = anderson.next(Z, Z.copy())
         np.testing.assert_array_equal(Z, 1)

@@ -20,13 +20,13 @@ class Extrapolation:
 
     The values were chosen on 33 problems with matrices of 3 to 60 rows. The number of steps
     hardly depends on the first two: 5 to 20 differences and a ridge of 1e-12 to 1e-6 were tried.
+    Without the last one, iterates diverge where residuals hardly change along a line.
     """
 
     memory: int = 10  # number of differences
     ridge: float = 1e-10  # added to the diagonal of their Gram matrix, over its trace
-    growth: float = (
-        2.0  # a residual larger than this times the smallest is not accepted; 1 to 2 tried
-    )
+    growth: float = 2.0  # a residual above this times the smallest is not accepted; 1 to 2 tried
+    reach: float = 30.0  # longest extrapolation, in units of the residual; 10 to 1000 tried
 
 
 class Anderson:
@@ -81,11 +81,13 @@ class Anderson:
         gram = self.gram[:used, :used].copy() if used else np.zeros((0, 0))
         diagonal = gram.reshape(-1)[:: used + 1]
         total = float(diagonal.sum())
-        if not total > 0:
+        if norm == 0 or not total > 0:
             return image
         diagonal += self.settings.ridge * total
         weights = np.linalg.solve(gram, self.residuals[:used] @ residual)
-        combined: NDArray = flat - weights @ self.images[:used]
+        correction = weights @ self.images[:used]
+        reach = self.settings.reach * norm / max(float(np.linalg.norm(correction)), norm)
+        combined: NDArray = flat - min(reach, 1.0) * correction
         return combined.view(image.dtype).reshape(image.shape)
 
     def _append(self, image: NDArray, residual: NDArray) -> None:
