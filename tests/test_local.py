@@ -8,6 +8,7 @@ from structrank import recover
 from structrank.selection.holdout import held_out_parts
 from structrank.signals.evening import local_scale
 from structrank.signals.problems import hankel_problem
+from structrank.signals.window_path import WindowPath
 from structrank.signals.window_sizes import WindowSearch
 from structrank.signals.windows import best_local_fits, predict_by_windows
 
@@ -99,3 +100,31 @@ def test_decays_that_are_exact_sums_of_modes_are_not_evened_out(length, count):
         errors[evened] = np.linalg.norm((fits.fit(best).y - truth)[gaps])
     assert errors[False] < 0.7 * errors[True]
     assert best_local_fits(problem, parts).scale.size == 1
+
+
+def test_a_path_is_followed_with_as_many_steps_as_lowered_the_error(rng):
+    truth = swings(rng, 200)[:, None]
+    samples = np.where(rng.random(truth.shape) < 0.4, np.nan, truth)
+    search, errors = WindowSearch(gain=0.05), []
+
+    def error(signals):
+        errors.append(np.mean(np.abs(signals[0] - truth)))
+        return errors[-1]
+
+    path = WindowPath([samples], (8,), True, search)
+    least = np.inf
+    for _ in range(3):
+        errors.append(least)
+        first = len(errors)
+        least = path.lower(error, least)
+        ratios = np.array(errors[first:]) / np.array(errors[first - 1 : -1])
+        assert np.all(ratios[:-1] <= 0.95)  # every step but the last is worth it
+        assert path.setting.steps[-1] == len(ratios)
+    again = WindowPath([samples], (8,), True, search)
+    half = path.setting._replace(steps=path.setting.steps[:2])
+    assert again.leads_to(half)
+    again.follow(half)
+    assert again.leads_to(path.setting)
+    np.testing.assert_array_equal(again.follow(path.setting)[0].y, path.signals[0])
+    assert not again.leads_to(half)
+    assert not again.leads_to(path.setting._replace(window=(4,)))

@@ -164,6 +164,16 @@ def test_an_offset_does_not_matter(rng):
     np.testing.assert_allclose(moved, found + np.array([10.0, -3.0]), atol=1e-8)
 
 
+def test_the_unit_does_not_matter(rng):
+    for shape, window in (((40, 2), 8), ((12, 10, 1), (3, 3))):
+        samples = random_array(rng, shape)
+        samples[4:6] = np.nan
+        found = fit_windows(samples, window, 0.01).y
+        for unit in (1e-60, 1e60):
+            moved = fit_windows(unit * samples, window, 0.01).y
+            np.testing.assert_allclose(moved, unit * found, rtol=1e-4)
+
+
 def test_an_early_end_leaves_unsure_values_small(rng):
     x, y = np.arange(30.0)[:, None], np.arange(24.0)
     picture = np.cos(0.2 * x + 0.3 * y)[..., None]

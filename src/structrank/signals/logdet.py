@@ -155,36 +155,42 @@ class WindowDescent:
         places = tuple(range(samples.ndim - 1))
         self._mean = np.sum(np.where(seen, samples, 0), axis=places) / np.sum(seen, axis=places)
         b = np.where(seen, samples - self._mean, 0)
-        self._variance = float(np.sum(np.abs(b) ** 2) / np.count_nonzero(seen))
+        self._scale = float(np.sqrt(np.sum(np.abs(b) ** 2) / np.count_nonzero(seen)))
+        b = b / self._scale if self._scale else b
+        kind: type[LineWindows | TorusWindows] = LineWindows
+        if len(window) > 1:  # conjugate gradients end far above the rounding of single precision
+            kind, b = TorusWindows, b.astype(np.complex64 if np.iscomplexobj(b) else np.float32)
         self._dtype, self._fitting = samples.dtype, fitting
-        self._windows = (LineWindows if len(window) == 1 else TorusWindows)(b, seen, window)
-        self._y = (
-            self._windows.b if start is None else self._windows.with_margin(start - self._mean)
-        )
+        self._windows = windows = kind(b, seen, window)
+        scaled = None if start is None else (start - self._mean) / (self._scale or 1.0)
+        self._y = windows.b if scaled is None else windows.with_margin(scaled)
         self._cg_steps = fitting.cg_steps if thorough else fitting.few_cg_steps
         self.max_steps = fitting.max_steps if thorough else fitting.few_steps
 
     @property
     def y(self) -> NDArray:
         """The signal."""
-        return np.asarray(self._windows.cut(self._y) + self._mean, dtype=self._dtype)
+        y = np.multiply(
+            self._scale, self._windows.cut(self._y), dtype=np.result_type(self._y, float)
+        )
+        return np.asarray(y + self._mean, dtype=self._dtype)
 
     def step(self, share: float) -> float:
         """Make a step for a share of noise, and return the relative change of the signal."""
-        if self._variance == 0:  # constant channels
+        if self._scale == 0:  # constant channels
             return 0.0
         fitting, before = self._fitting, self._y
-        weights = self._weights(share * self._variance)
+        weights = self._weights(share)
         self._y = self._windows.solved(weights, before, self._cg_steps, fitting.cg_residual)
         size = float(np.linalg.norm(self._y))
         return float(np.linalg.norm(self._y - before)) / size if size else 0.0
 
     def fit(self, share: float) -> LocalFit:
         """Return the signal and its rank for a share of noise."""
-        if self._variance == 0:
+        if self._scale == 0:
             return LocalFit(self.y, 0)
         values = np.linalg.eigvalsh(self._windows.covariance(self._y))
-        return LocalFit(self.y, int(np.sum(values > share * self._variance)))
+        return LocalFit(self.y, int(np.sum(values > share)))
 
     def _weights(self, delta: float) -> NDArray:
         """Return `delta (Q Q^H / N + delta I)^-1`: the tangent, in units of the misfit."""

@@ -49,7 +49,7 @@ class WindowSearch:
     most_rows_in_space: int = 400
     most_work: float = 3e8
     shares: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-    gain: float = 0.01
+    gain: float = 0.003
     still: float = 2e-3
     neighbourhood: float = 20.0
     most_uneven: float = 10.0
