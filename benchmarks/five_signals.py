@@ -30,7 +30,10 @@ OURS = Path(__file__).parents[1] / "src"
 CALL = """
 import sys, time, warnings
 import numpy as np
-from structrank import recover
+try:
+    from structrank import recover
+except ImportError:  # versions before all names were in one place
+    from structrank.applications import recover
 
 warnings.simplefilter("ignore")
 samples = np.load(sys.argv[1])
