@@ -27,6 +27,8 @@ from structrank import (
     sampling_noise_mu,
 )
 from structrank._array import to_numpy
+from structrank.solvers.conditional_gradient import gcgls_states
+from structrank.solvers.driver import iterate
 from structrank.systems import realization
 from structrank.systems.outputs import OutputRealization
 from structrank.systems.realization import RealizationRules
@@ -685,7 +687,8 @@ def from_paper(z, lags, rows, order=None):
     z = (z - np.mean(z, axis=0)) / np.std(z, axis=0)
     v = empirical_covariances(z, lags)
     problem = realization_problem(v, rows, lags, sampling_noise_mu(z, rows, lags))
-    result = gcgls(problem, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-3))
+    stop = Stop(xtol=None, rtol=None, gap=1e-3)
+    result = iterate(gcgls_states(problem, 1.0, stop=stop, certify=False), problem, stop=stop)
     return realize(np.concatenate([v[:1], result.y]), result.rank, noise_floor="auto")
 
 

@@ -38,6 +38,8 @@ class DirectSearch:
         Share by which squared prediction errors may exceed what the noise explains.
     deviations : float
         Standard deviations by which they may exceed it by chance.
+    most_doubtful : int
+        Modes, at most, that leave more than white noise and compete with other estimates.
     fewest : int
         Real numbers that were seen, at least, unless they are met exactly: fewer hide correlations
         that other estimates would use.
@@ -53,14 +55,30 @@ class DirectSearch:
     smallest_decrease: float = 1e-3
     slack: float = 0.2
     deviations: float = 3.0
+    most_doubtful: int = 30
     fewest: int = 100
     undamped: float = 3.0
 
 
+@dataclass(frozen=True, eq=False)
+class DirectFit:
+    """A fit of modes that were found without a convex solution.
+
+    Attributes
+    ----------
+    fit : Refit
+    trusted : bool
+        The modes meet the samples, or leave white noise and predict samples that are held out.
+    """
+
+    fit: Refit
+    trusted: bool
+
+
 def direct_fit(
     problem: Problem, known: Known, search: DirectSearch = DirectSearch()
-) -> Refit | None:
-    """Fit modes that explain the samples up to white noise, and predict those held out.
+) -> DirectFit | None:
+    """Fit modes to the samples, and test whether they explain them up to white noise.
 
     Parameters
     ----------
@@ -70,7 +88,7 @@ def direct_fit(
 
     Returns
     -------
-    Refit or None
+    DirectFit or None
         None if the samples do not look like a sum of a few modes.
 
     Examples
@@ -81,8 +99,8 @@ def direct_fit(
     >>> from structrank.signals.solutions import Known
     >>> noise = np.random.default_rng(0).standard_normal(100)
     >>> tone, walk = np.cos(0.6 * np.arange(100)) + 0.1 * noise, np.cumsum(noise)
-    >>> direct_fit(hankel_problem(tone), Known()).rank, direct_fit(hankel_problem(walk), Known())
-    (2, None)
+    >>> [direct_fit(hankel_problem(samples), Known()).trusted for samples in (tone, walk)]
+    [True, False]
     """
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
@@ -91,14 +109,17 @@ def direct_fit(
     if modes is None:
         return None
     signal = like(_signal(problem, modes), problem.backprojection)
-    if not _met(problem, signal, search) and not _noise_is_left(problem, signal, search):
-        return None  # before a fit that takes longer
+    met = _met(problem, signal, search)
+    white = not met and _noise_is_left(problem, signal, search)
+    if not (met or white) and len(modes) > search.most_doubtful:
+        return None  # before a fit that takes long
     fit = refit_modes(problem, modes, sigma=known.sigma, undamped=known.undamped)
     if fit.rank != len(modes) or fit.sample_count - fit.parameters < search.spare:
         return None
-    if not _met(problem, fit.y, search) and not (_certain(fit) and _predicts(fit, known, search)):
+    if not _met(problem, fit.y, search) and not _certain(fit):
         return None
-    return without_idle_dampings(fit, known.sigma, search)
+    trusted = met or (white and _predicts(fit, known, search))
+    return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted)
 
 
 def without_idle_dampings(

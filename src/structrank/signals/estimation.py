@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -111,11 +111,10 @@ def best_estimate(
     Found
     """
     competing = [candidate for candidate in candidates if kind in (AUTO, candidate.name)]
-    for candidate in competing:
-        first = candidate.first_estimate(problem, known)
-        if first is not None:
-            solve = partial(solve_for_noise, problem, first.sigma or 0.0, first.X, known.rng)
-            return Found(first, candidate, solve, None)
+    firsts = [(candidate.first_estimate(problem, known), candidate) for candidate in competing]
+    first, candidate = next(((f, c) for f, c in firsts if f is not None), (None, competing[0]))
+    if first is not None and first.trusted:
+        return _found_directly(problem, known, first.estimate, candidate)
     if kind == AUTO and known.rank is None and int(np.prod(problem.b.shape)) > effort.short:
         large = large or _has_local_windows(problem)
     solution = _first_solution(problem, known, large, progress)
@@ -127,14 +126,26 @@ def best_estimate(
             )
     with tqdm(desc="predict held-out samples", disable=not progress) as bar:
         trial = hold_out(problem, known, solution, parts, advance=bar.update)
+        if first is not None:
+            trial = replace(trial, first=first.estimate)
         predictions = [p for candidate in competing for p in candidate.predict(trial)]
     chosen = choose_refined(predictions, rule)
     estimate = combine(chosen, predictions, problem.backprojection)
+    if solution is None and estimate.X is not None:
+        return _found_directly(problem, known, estimate, chosen[0].candidate)
     if solution is None:
         solve = partial(_solved_for_errors, problem, known, mean_residual(chosen))
         return Found(estimate, chosen[0].candidate, solve, None)
     result = solution.result if estimate.result is None else estimate.result
     return Found(estimate, chosen[0].candidate, _proven(result, problem), solution.selection)
+
+
+def _found_directly(
+    problem: Problem, known: Known, estimate: Estimate, candidate: Candidate
+) -> Found:
+    """Return an estimate whose convex solution is computed when it is asked for."""
+    solve = partial(solve_for_noise, problem, estimate.sigma or 0.0, estimate.X, known.rng)
+    return Found(estimate, candidate, solve, None)
 
 
 def _has_local_windows(problem: Problem) -> bool:

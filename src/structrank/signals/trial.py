@@ -51,6 +51,8 @@ class Trial:
         The convex solutions without each part; empty if `solution` is None.
     advance : callable
         Moves the progress bar by one; to be called after every fit that takes long.
+    first : Estimate or None
+        A fit of modes to all samples that was found without a convex solution.
     """
 
     problem: Problem
@@ -59,6 +61,7 @@ class Trial:
     parts: list[NDArray]
     training: list[Result]
     advance: Callable[[], Any]
+    first: Any = None
 
     def residual(self, signals: Sequence[Array]) -> NDArray:
         """Return predicted minus held-out samples, all parts one after the other.

@@ -4,7 +4,7 @@ To add one, write a `Candidate` in a new file and add it to `CANDIDATES`. It com
 others from then on, and is averaged with those that predict held-out samples about as well.
 """
 
-from .base import Candidate, ErrorProfile, Estimate, Prediction
+from .base import Candidate, ErrorProfile, Estimate, FirstEstimate, Prediction
 from .convex_solution import ConvexSolution
 from .fit_of_modes import FitOfModes
 from .local_windows import LocalWindows
@@ -21,6 +21,7 @@ __all__ = [
     "ConvexSolution",
     "ErrorProfile",
     "Estimate",
+    "FirstEstimate",
     "FitOfModes",
     "LocalWindows",
     "Prediction",

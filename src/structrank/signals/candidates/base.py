@@ -48,6 +48,21 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
+class FirstEstimate:
+    """An estimate that needs no convex solution.
+
+    Attributes
+    ----------
+    estimate : Estimate
+    trusted : bool
+        No other estimate could be better, so none is tried.
+    """
+
+    estimate: Estimate
+    trusted: bool
+
+
+@dataclass(frozen=True, eq=False)
 class ErrorProfile:
     """How the size of errors varies along the signal.
 
@@ -123,8 +138,8 @@ class Candidate(ABC):
     note: ClassVar[str] = ""
     preferred: ClassVar[bool] = False
 
-    def first_estimate(self, problem: Problem, known: Known) -> Estimate | None:
-        """Return an estimate that no other can beat, before any convex problem is solved."""
+    def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
+        """Return an estimate from the samples alone, before any convex problem is solved."""
         return None
 
     @abstractmethod

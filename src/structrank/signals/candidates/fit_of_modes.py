@@ -9,12 +9,13 @@ import numpy as np
 from ..._array import Array, NDArray
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
+from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
-from ..direct_modes import direct_fit
+from ..direct_modes import direct_fit, fit_without
 from ..solutions import Known, Solution
 from ..trial import Trial
-from .base import Candidate, Estimate, Prediction, everywhere
+from .base import Candidate, Estimate, FirstEstimate, Prediction, everywhere
 
 
 @dataclass(frozen=True)
@@ -29,28 +30,36 @@ class FitOfModes(Candidate):
     )
     preferred = True
 
-    def first_estimate(self, problem: Problem, known: Known) -> Estimate | None:
-        fit = direct_fit(problem, known) if known.mu is None else None
-        return None if fit is None else _estimate(fit)
+    def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
+        found = direct_fit(problem, known) if known.mu is None else None
+        return None if found is None else FirstEstimate(_estimate(found.fit), found.trusted)
 
     def predict(self, trial: Trial) -> list[Prediction]:
-        if trial.solution is None or trial.solution.fit is None:
+        if trial.solution is None:
+            return [] if trial.first is None else [self._predict_directly(trial, trial.first)]
+        if trial.solution.fit is None:
             return []
         fit = trial.solution.fit
         residual = trial.residual([_signal(trial, result, fit.rank) for result in trial.training])
-        return [_ModalPrediction(self, residual, fit)]
+        return [_ModalPrediction(self, residual, _estimate(fit))]
+
+    def _predict_directly(self, trial: Trial, first: Estimate) -> Prediction:
+        assert first.modes is not None
+        problem = reweighted(trial.problem)
+        signals = [fit_without(problem, first.modes, part, trial.known) for part in trial.parts]
+        return _ModalPrediction(self, trial.residual(signals), first)
 
     def direct_estimate(self, solution: Solution) -> Estimate | None:
         return None if solution.fit is None else _estimate(solution.fit)
 
 
 class _ModalPrediction(Prediction):
-    def __init__(self, candidate: FitOfModes, residual: NDArray, fit: Refit) -> None:
+    def __init__(self, candidate: FitOfModes, residual: NDArray, estimate: Estimate) -> None:
         super().__init__(candidate, residual)
-        self._fit = fit
+        self._estimate = estimate
 
     def estimate(self) -> Estimate:
-        return _estimate(self._fit)
+        return self._estimate
 
 
 def _estimate(fit: Refit) -> Estimate:
