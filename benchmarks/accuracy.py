@@ -124,9 +124,8 @@ def report(name: str, found: list[Found], goals: Goals = Goals()) -> None:
         print(f"error, median                  {median:>8.4f}   (the paper prints {PAPER.error})")
     for f in found:
         if f.extra:
-            print(
-                f"  seed {f.seed}: {f.extra:+} modes, error {f.recovered:.4f}, oracle {f.oracle:.4f}"
-            )
+            errors = f"error {f.recovered:.4f}, oracle {f.oracle:.4f}"
+            print(f"  seed {f.seed}: {f.extra:+} modes, {errors}")
 
 
 def main() -> None:

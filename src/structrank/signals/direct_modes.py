@@ -38,6 +38,9 @@ class DirectSearch:
         Share by which squared prediction errors may exceed what the noise explains.
     deviations : float
         Standard deviations by which they may exceed it by chance.
+    few : int
+        Real numbers, at most, for which undamped modes are tried too. They are found from fewer
+        exact samples than damped ones (`benchmarks.phase_transition --part peers`).
     most_doubtful : int
         Modes, at most, that leave more than white noise and compete with other estimates.
     fewest : int
@@ -55,6 +58,7 @@ class DirectSearch:
     smallest_decrease: float = 1e-3
     slack: float = 0.2
     deviations: float = 3.0
+    few: int = 512
     most_doubtful: int = 30
     fewest: int = 100
     undamped: float = 3.0
@@ -105,15 +109,16 @@ def direct_fit(
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
     problem = reweighted(problem)
-    modes = greedy_modes(problem, rank=known.rank, undamped=known.undamped)
-    if modes is None:
-        return None
-    signal = like(_signal(problem, modes), problem.backprojection)
-    met = _met(problem, signal, search)
-    white = not met and _noise_is_left(problem, signal, search)
-    if not (met or white) and len(modes) > search.most_doubtful:
+    undamped = known.undamped
+    modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
+    met, white = _explained(problem, modes, search)
+    if not (met or white or undamped) and number_count(problem) <= search.few:
+        others = greedy_modes(problem, rank=known.rank, undamped=True)
+        if _explained(problem, others, search)[0]:
+            modes, undamped, met = others, True, True
+    if modes is None or not (met or white or len(modes) <= search.most_doubtful):
         return None  # before a fit that takes long
-    fit = refit_modes(problem, modes, sigma=known.sigma, undamped=known.undamped)
+    fit = refit_modes(problem, modes, sigma=known.sigma, undamped=undamped)
     if fit.rank != len(modes) or fit.sample_count - fit.parameters < search.spare:
         return None
     if not _met(problem, fit.y, search) and not _certain(fit):
@@ -164,10 +169,19 @@ def _certain(fit: Refit) -> bool:
     return fit.sigma is not None and float(np.max(to_numpy(fit.stderr))) <= scale
 
 
-def _signal(problem: Problem, modes: Modes) -> NDArray:
+def _explained(problem: Problem, modes: Modes | None, search: DirectSearch) -> tuple[bool, bool]:
+    """Return whether modes meet the samples, and whether they leave nothing but white noise."""
+    if modes is None:
+        return False, False
+    signal = _signal(problem, modes)
+    met = _met(problem, signal, search)
+    return met, not met and _noise_is_left(problem, signal, search)
+
+
+def _signal(problem: Problem, modes: Modes) -> Array:
     structure: Any = problem.structure
     signal = modes.signal(structure.lengths).reshape(structure.signal_shape)
-    return signal if is_complex(problem.b) else signal.real
+    return like(signal if is_complex(problem.b) else signal.real, problem.backprojection)
 
 
 def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
