@@ -9,7 +9,8 @@ import numpy as np
 
 from .._array import Array, NDArray, like, to_numpy
 from ..selection.holdout import clearly_better
-from .candidates.base import UNIFORM, Estimate, Prediction, everywhere
+from .candidates.base import UNIFORM, Prediction, everywhere
+from .estimates import Estimate
 
 
 @dataclass(frozen=True)

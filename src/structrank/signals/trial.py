@@ -12,6 +12,7 @@ from .._array import Array, NDArray, to_numpy
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
 from ..solvers.result import Result
+from .estimates import Estimate
 from .solutions import Known, Solution
 
 
@@ -61,7 +62,7 @@ class Trial:
     parts: list[NDArray]
     training: list[Result]
     advance: Callable[[], Any]
-    first: Any = None
+    first: Estimate | None = None
 
     def residual(self, signals: Sequence[Array]) -> NDArray:
         """Return predicted minus held-out samples, all parts one after the other.

@@ -4,7 +4,8 @@ To add one, write a `Candidate` in a new file and add it to `CANDIDATES`. It com
 others from then on, and is averaged with those that predict held-out samples about as well.
 """
 
-from .base import Candidate, ErrorProfile, Estimate, FirstEstimate, Prediction
+from ..estimates import Estimate, FirstEstimate
+from .base import Candidate, ErrorProfile, Prediction
 from .convex_solution import ConvexSolution
 from .fit_of_modes import FitOfModes
 from .local_windows import LocalWindows

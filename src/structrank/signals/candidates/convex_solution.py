@@ -9,9 +9,10 @@ import numpy as np
 from ..._array import NDArray
 from ...model.largest_mu import mu_max
 from ...solvers.result import Result
+from ..estimates import Estimate
 from ..solutions import Solution
 from ..trial import Trial
-from .base import Candidate, Estimate, Prediction
+from .base import Candidate, Prediction
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
 from ..direct_modes import direct_fit, fit_without
+from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
-from .base import Candidate, Estimate, FirstEstimate, Prediction, everywhere
+from .base import Candidate, Prediction, everywhere
 
 
 @dataclass(frozen=True)

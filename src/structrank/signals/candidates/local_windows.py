@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..estimates import Estimate
 from ..trial import Trial
 from ..window_path import Setting
 from ..window_sizes import WindowSearch
 from ..windows import LocalFits, best_local_fits
-from .base import Candidate, ErrorProfile, Estimate, Prediction
+from .base import Candidate, ErrorProfile, Prediction
 
 
 @dataclass(frozen=True)
