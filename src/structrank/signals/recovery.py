@@ -163,14 +163,18 @@ def recover(
     """Fill the gaps and remove the noise of a signal.
 
     The signal is taken to be a sum of a few (damped) sinusoids, exponentials and slow trends, so
-    its Hankel matrix has low rank. mu, the rank and the noise level come from the data
-    (`select_mu`). Then the fit of the modes (`refit`), the convex solution and local fits predict
-    held-out samples, in gaps like those of the data. The fit of the modes is returned unless
-    others are clearly better; then the average of those that are about the best is returned. Local
-    fits (`structrank.signals.logdet.fit_windows`) ask for few patterns in short windows of the
-    signal rather than for few modes in all of it, with windows and noise levels of several sizes.
-    They suit signals whose swings come and go, such as sunspots, seismic traces, pictures and
-    k-space.
+    its Hankel matrix has low rank. Modes are found one after the other, from the largest peak of
+    the spectrum of what is left, and are fitted together. They are returned if they meet the
+    samples exactly, or if they leave nothing but white noise and predict held-out samples as well
+    as the noise allows. Modes whose damping is not distinguishable from zero are held undamped.
+
+    Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
+    modes and local fits, for short signals also the convex solution and the fit of its modes
+    (`select_mu`, `refit`). The fit of the modes is returned unless others are clearly better; then
+    the average of those that are about the best is returned. Local fits
+    (`structrank.signals.logdet.fit_windows`) ask for few patterns in short windows of the signal
+    rather than for few modes in all of it, with windows and noise levels of several sizes. They
+    suit signals whose swings come and go, such as sunspots, seismic traces, pictures and k-space.
 
     Parameters
     ----------
@@ -178,10 +182,10 @@ def recover(
         The signal in any number of dimensions, real or complex, NaN where missing.
     window : int or tuple of int, optional
         Rows of the Hankel matrix along each axis. Default: half of each axis, which is best for a
-        few modes. Signals with several axes whose matrix would then have more than 3000 rows,
-        such as pictures, are rarely made of a few modes: only local fits compete for them, and the
-        window is 8 along each axis, or less if it would hold more than 300 values in all channels.
-        Local fits choose windows of their own.
+        few modes. For signals with several axes whose matrix would then have more than 3000 rows,
+        such as pictures, the convex solution does not compete, and the window is 8 along each axis,
+        or less if it would hold more than 300 values in all channels. Local fits choose windows
+        of their own.
     channels : int, optional
         The axis that holds channels, which share their modes. The columns of a DataFrame are
         channels.
