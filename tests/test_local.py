@@ -105,7 +105,7 @@ def test_decays_that_are_exact_sums_of_modes_are_not_evened_out(length, count):
 def test_a_path_is_followed_with_as_many_steps_as_lowered_the_error(rng):
     truth = swings(rng, 200)[:, None]
     samples = np.where(rng.random(truth.shape) < 0.4, np.nan, truth)
-    search, errors = WindowSearch(gain=0.05), []
+    search, errors = WindowSearch(gain=0.05, fewest_steps=1), []
 
     def error(signals):
         errors.append(np.mean(np.abs(signals[0] - truth)))

@@ -85,7 +85,8 @@ class WindowPath:
         while count < self._descents[0].max_steps:
             change = max(descent.step(share) for descent in self._descents)
             count, now = count + 1, error(self.signals)
-            if now > (1 - self._search.gain) * before or change <= self._search.still:
+            small = now > (1 - self._search.gain) * before
+            if (small and count >= self._search.fewest_steps) or change <= self._search.still:
                 break
             before = now
         self._did(count)

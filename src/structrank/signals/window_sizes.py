@@ -29,6 +29,10 @@ class WindowSearch:
         Largest number of values times rows squared for a series, for the time of its equations.
     shares : tuple of float
         Variances of the noise over that of the samples, from large to small.
+    risen : float
+        Less noise is not tried after the prediction error rises above its least value times this.
+    fewest_steps : int
+        Smallest number of steps for each share of noise, unless the signal hardly changes.
     gain : float
         Noise is lowered after a step that lowers the prediction error by less than this share.
     still : float
@@ -49,6 +53,8 @@ class WindowSearch:
     most_rows_in_space: int = 400
     most_work: float = 3e8
     shares: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+    risen: float = 1.05
+    fewest_steps: int = 3
     gain: float = 0.003
     still: float = 2e-3
     neighbourhood: float = 20.0

@@ -178,11 +178,11 @@ def _predict(
     least = np.inf
     while not path.finished:
         error = path.lower(lambda signals: _mean_error(residual(signals)), least)
-        advance()
-        if error >= least:
-            break
         residuals[path.setting] = residual(path.signals)
-        least = error
+        advance()
+        least = min(least, error)
+        if error > search.risen * least:
+            break
     return residuals
 
 
