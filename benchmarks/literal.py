@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from structrank import LowRank, Penalized, Problem, recovery_matrix, structure_matrix
+from structrank import LowRank, Penalized, Problem, Structure, recovery_matrix, structure_matrix
 from structrank.model import quartic
 from structrank.model.linalg import top_singular_pairs
 from structrank.structures.sparse import unvec, vec
@@ -41,8 +41,8 @@ class LiteralPoint:
 class LiteralGradient:
     """grad f(X) as a dense matrix."""
 
-    def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = matrix
+    def __init__(self, structure: Structure, matrix: np.ndarray) -> None:
+        self.structure, self.matrix = structure, matrix
 
     def matmul(self, Z: np.ndarray) -> np.ndarray:
         return self.matrix @ Z
@@ -112,7 +112,7 @@ class Literal:
         back = self.problem.measure.adjoint(point.residual)
         n = self.structure.shape[1] // self.structure.block_column().shape[1]
         x = self.C.T @ back.reshape(-1, n) + self.lam * (self.B.T @ point.image)
-        return LiteralGradient(unvec(self.structure, x))
+        return LiteralGradient(self.structure, unvec(self.structure, x))
 
     def factor_gradient(self, point: LiteralPoint) -> tuple[np.ndarray, np.ndarray]:
         G = self.gradient(point).matrix
