@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from structrank import Hankel, Modes, Problem, Weighted, recover, sinusoids
+from structrank import Hankel, Modes, Problem, recover, sinusoids
 from structrank.modal.greedy import greedy_modes
 from structrank.modal.modal_refit import refit_modes
+from structrank.modal.model import ModalModel
 from structrank.modal.rate_fit import RateFit, RateSteps
 from structrank.modal.samples import channel_samples
-from structrank.selection.whiteness import is_white
+from structrank.selection.whiteness import WhitenessTest, is_white
 from structrank.signals.direct_modes import direct_fit, without_idle_dampings
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
@@ -74,15 +75,9 @@ def test_steps_of_the_coarse_fit_solve_the_literal_least_squares_problem(rng):
     values = rng.standard_normal((40, 2)) + 1j * rng.standard_normal((40, 2))
     samples = channel_samples((40,), weights, values)
     start = Modes([0.1, 0.3], [0.01, 0.02], np.ones((2, 2)))
-    problem = Problem(
-        Hankel(40, window=20, block=(2, 1)), values[..., None], 1.0, Weighted(weights[..., None])
-    )
-    model = refit_modes(problem, start).modes
-    from structrank.modal.model import ModalModel
-
     fit = RateFit.of(ModalModel.of(start, (40,), real=False, undamped=False), samples)
     steps = RateSteps(1, 0.0, first_damping=0.0)
-    moved = fit._moved(*fit._system(steps), 0.0, steps)
+    moved = fit._moved(*fit._system(), 0.0, steps)
     rows, targets = [], []
     for c, channel in enumerate(samples):
         wave = fit.waves[c]
@@ -96,7 +91,6 @@ def test_steps_of_the_coarse_fit_solve_the_literal_least_squares_problem(rng):
         (moved.frequencies - fit.model.frequencies)[:, 0], step.imag / (2 * np.pi), atol=1e-10
     )
     np.testing.assert_allclose((moved.dampings - fit.model.dampings)[:, 0], -step.real, atol=1e-10)
-    assert len(model) == 2
 
 
 class TestWhiteness:
@@ -119,8 +113,6 @@ class TestWhiteness:
     def test_squared_correlations_are_those_of_the_definition(self, rng):
         noise = rng.standard_normal((60, 1))
         seen = rng.random((60, 1)) < 0.7
-        from structrank.selection.whiteness import WhitenessTest
-
         r = np.where(seen, noise, 0.0)[:, 0] / np.sqrt(np.mean(noise[seen] ** 2))
         both = seen[:, 0]
         squares = [

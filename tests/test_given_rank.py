@@ -7,11 +7,9 @@ import pytest
 from conftest import AFFINE, DTYPES, LIBRARIES, STRUCTURES, random_array, to_library
 
 from structrank import Hankel, Mask, Operator, Problem, Status, Stop, sinusoids
-from structrank.solvers.driver import iterate
 from structrank.solvers.rivals import cadzow, fiht, projected_gradient
 from structrank.solvers.rivals.cadzow import Accuracy
 from structrank.solvers.rivals.cadzow import _iterates as cadzow_iterates
-from structrank.solvers.rivals.fiht import fiht_states
 from structrank.solvers.rivals.projected_gradient import (
     ProjectedGradientSettings,
     _gradient,
@@ -120,8 +118,9 @@ class TestStepsAgainstDenseMatrices:
     @pytest.mark.parametrize("name", SHAPES)
     def test_fiht(self, name, rng):
         problem, step = small_problem(name, rng), None
-        states = fiht_states(problem, 2)
-        first, second = next(states), next(states)
+        states = []
+        fiht(problem, 2, callback=lambda state: states.append(state) or len(states) == 2)
+        first, second = states
         X = first.X.to_dense()
         U, _, Vh = np.linalg.svd(X, full_matrices=False)
         left, right = U[:, :2] @ U[:, :2].conj().T, Vh[:2].conj().T @ Vh[:2]
@@ -235,11 +234,3 @@ class TestInterface:
         operator = Operator(lambda y: 2 * y, lambda d: 2 * d)
         with pytest.raises(ValueError, match="operator"):
             method(Problem(Hankel(9, window=4), np.ones(9), 1.0, operator), 2)
-
-
-def test_fiht_as_a_part_of_another_method():
-    problem, truth, rank = modes_problem(61, 2)
-    result = iterate(
-        fiht_states(problem, rank), problem, stop=Stop(max_iter=50, xtol=None, rtol=None)
-    )
-    assert close(result.y, truth, 1e-4)

@@ -62,7 +62,8 @@ def greedy_modes(
     Returns
     -------
     Modes or None
-        None if an operator measures, if nothing is found, or not as many modes as asked for.
+        None if an operator measures, if nothing is found, not as many modes as asked for, or more
+        modes than a few.
 
     Examples
     --------
@@ -83,26 +84,8 @@ def greedy_modes(
     kind = complex if is_complex(problem.b) else float
     samples = channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
     finder = _Finder(samples, undamped, search)
-    best = finder.empty()
-    since = 0
-    for fit in finder.additions(best):
-        if rank is not None:
-            best = fit
-            if fit.rank >= rank:
-                break
-            continue
-        better = finder.information(fit) < finder.information(best) - search.gain
-        best, since = (fit, 0) if better else (best, since + 1)
-        enough = len(fit.model.paired) == search.most
-        if enough and since <= search.patience:
-            return None
-        if enough or (since > search.patience and finder.numbers > search.patient_numbers):
-            break
-    if rank is None and finder.numbers <= search.patient_numbers:
-        best = finder.without_small_modes(best)
-    if best.rank == 0 or (rank is not None and best.rank != rank):
-        return None
-    return best.refined(search.fine).model.to_modes()
+    best = finder.by_information() if rank is None else finder.at_rank(rank)
+    return None if best is None else best.refined(search.fine).model.to_modes()
 
 
 class _Finder:
@@ -116,7 +99,32 @@ class _Finder:
         self.numbers = self.seen * (1 if self.real else 2)
         self.square = float(sum(np.sum(np.abs(channel.target) ** 2) for channel in samples))
 
-    def empty(self) -> RateFit:
+    def by_information(self) -> RateFit | None:
+        """The fit with the smallest information criterion; None without modes, or with many."""
+        search = self.search
+        best, since = self._empty(), 0
+        for fit in self._additions(best):
+            better = self._information(fit) < self._information(best) - search.gain
+            best, since = (fit, 0) if better else (best, since + 1)
+            improving = since <= search.patience
+            if len(fit.model.paired) == search.most:
+                if improving:
+                    return None
+                break
+            if not improving and self.numbers > search.patient_numbers:
+                break
+        if self.numbers <= search.patient_numbers:
+            best = self._without_small_modes(best)
+        return best if best.rank else None
+
+    def at_rank(self, rank: int) -> RateFit | None:
+        """The fit of so many modes; None if they are not found."""
+        for fit in self._additions(self._empty()):
+            if fit.rank >= rank:
+                return fit if fit.rank == rank else None
+        return None
+
+    def _empty(self) -> RateFit:
         """The fit without modes."""
         none = np.zeros((0, len(self.shape)))
         amplitudes = np.zeros((0, len(self.samples)), dtype=complex)
@@ -124,7 +132,7 @@ class _Finder:
         model = ModalModel(none, none, amplitudes, self.shape, self.real, no, no)
         return RateFit.of(model, self.samples)
 
-    def information(self, fit: RateFit) -> float:
+    def _information(self, fit: RateFit) -> float:
         return information_criterion(
             fit.square,
             self.square,
@@ -133,11 +141,11 @@ class _Finder:
             rank=fit.rank,
         )
 
-    def additions(self, fit: RateFit) -> Iterator[RateFit]:
+    def _additions(self, fit: RateFit) -> Iterator[RateFit]:
         """Fits with one mode more each, until the samples are met or used up."""
         while fit.square > self.search.met**2 * self.square:
             fit = self._with_new_mode(fit)
-            if not np.isfinite(self.information(fit)):
+            if not np.isfinite(self._information(fit)):
                 return
             yield fit
 
@@ -171,13 +179,13 @@ class _Finder:
         damping[0] = decay
         return frequency - np.round(frequency), damping
 
-    def without_small_modes(self, fit: RateFit) -> RateFit:
+    def _without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""
         while len(fit.model.paired) > 1:
             order = np.argsort(fit.sizes())[: self.search.removals]
             fewer = [fit.without(k).refined(self.search.coarse) for k in order]
-            best = min(fewer, key=self.information)
-            if self.information(best) >= self.information(fit):
+            best = min(fewer, key=self._information)
+            if self._information(best) >= self._information(fit):
                 break
             fit = best
         return fit

@@ -22,7 +22,6 @@ class RateSteps:
     least_damping: float = 1e-12
     most_damping: float = 1e3  # the fit ends if even such short steps do not help
     most_growth: float = 3.0  # exponent that a mode may reach over the signal
-    dependent: float = 1e-10  # smaller eigenvalues of a Gram matrix with unit diagonal are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +94,7 @@ class RateFit:
         """
         old = near[:-1]
         part = [
-            replace(
-                channel,
-                values=(residual + self._values(c, old)) / channel.weights,
-            )
+            replace(channel, values=(residual + self._values(c, old)) / channel.weights)
             for c, (channel, residual) in enumerate(zip(self.samples, self.residuals, strict=True))
         ]
         fitted = RateFit.of(model.only(near), part).refined(steps)
@@ -118,7 +114,7 @@ class RateFit:
         """A better fit, by the method of Levenberg and Marquardt."""
         fit, damping = self, steps.first_damping
         for _ in range(steps.count):
-            system, slope = fit._system(steps)
+            system, slope = fit._system()
             while True:
                 trial = RateFit.of(fit._moved(system, slope, damping, steps), self.samples)
                 if trial.square < fit.square or damping > steps.most_damping:
@@ -133,7 +129,7 @@ class RateFit:
                 break
         return fit
 
-    def _system(self, steps: RateSteps) -> tuple[NDArray, NDArray]:
+    def _system(self) -> tuple[NDArray, NDArray]:
         """Normal equations for the rates `2 pi j f - d`, with the amplitudes eliminated."""
         matrices, slopes = [], []
         for c, (channel, wave) in enumerate(zip(self.samples, self.waves, strict=True)):
@@ -143,7 +139,7 @@ class RateFit:
                 moved = np.concatenate([moved.real, -moved.imag], axis=1)
             rows = self.model.amplitude_rows(wave)
             both = rows.conj().T @ moved
-            fixed = _solved(rows.conj().T @ rows, both, steps.dependent)
+            fixed = _solved(rows.conj().T @ rows, both)
             matrices.append(moved.conj().T @ moved - both.conj().T @ fixed)
             slopes.append(moved.conj().T @ self.residuals[c])
         return np.sum(matrices, axis=0), np.sum(slopes, axis=0)
@@ -171,7 +167,10 @@ class RateFit:
 
 
 def _solved(gram: NDArray, target: NDArray, dependent: float = 1e-10) -> NDArray:
-    """Least squares from a Gram matrix, without directions that nearly depend on others."""
+    """Least squares from a Gram matrix, without directions that nearly depend on others.
+
+    Eigenvalues below `dependent` are rounding, if the diagonal is one.
+    """
     if not len(gram):
         return target
     scale = np.sqrt(np.maximum(np.diag(gram).real, np.finfo(float).tiny))

@@ -154,7 +154,7 @@ def _has_local_windows(problem: Problem) -> bool:
 
 
 def _proven(result: Result, problem: Problem) -> Callable[[], Result]:
-    """Return what returns a convex solution, whose gap is proven first. Warn if it has none."""
+    """Defer the proof of a convex solution's gap, and warn now if the solution did not converge."""
     if not result.status.converged:
         warn_caller(
             f"recover: the convex solution {result.outcome}, so mu, rank and noise may be "

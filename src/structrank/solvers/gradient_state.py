@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from .._array import epsilon
+from .._array import Array, epsilon
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -70,17 +70,7 @@ class GradientState(State):
         likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
 
         def prove() -> float:
-            here = objective.at(X)
-            tolerance = max(accuracy.share * likely, epsilon(X.U))
-            norm = proven_norm(
-                objective.gradient(here),
-                X,
-                starts.draw(),
-                mu=objective.mu,
-                tolerance=tolerance,
-                proof=accuracy.proof,
-            )
-            return _relative_gap(objective, here, norm, accuracy.proof)
+            return _proven_gap(objective, X, starts.draw(), likely, accuracy)
 
         return cls(
             X=X,
@@ -116,17 +106,25 @@ def with_proven_gap(
         Source of the random start from which the bound is proven.
     accuracy : Accuracy
     """
-    objective, X = Penalized(result.problem, lam), result.X
+    start = RandomStarts(result.problem, result.X, rng).draw()
+    objective = Penalized(result.problem, lam)
+    return replace(result, gap=_proven_gap(objective, result.X, start, result.gap, accuracy))
+
+
+def _proven_gap(
+    objective: Penalized, X: LowRank, start: Array, likely: float, accuracy: Accuracy
+) -> float:
+    """Prove a gap with an accuracy that suits the one that is likely."""
     point = objective.at(X)
     norm = proven_norm(
         objective.gradient(point),
         X,
-        RandomStarts(result.problem, X, rng).draw(),
+        start,
         mu=objective.mu,
-        tolerance=max(accuracy.share * result.gap, epsilon(X.U)),
+        tolerance=max(accuracy.share * likely, epsilon(X.U)),
         proof=accuracy.proof,
     )
-    return replace(result, gap=_relative_gap(objective, point, norm, accuracy.proof))
+    return _relative_gap(objective, point, norm, accuracy.proof)
 
 
 def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:

@@ -85,11 +85,6 @@ def fiht(
     return run(states, problem, stop=stop, callback=callback, progress=progress, label="fiht")
 
 
-def fiht_states(problem: Problem, rank: int, *, tolerance: float = 1e-6) -> Iterator[State]:
-    """Generate the iterates of `fiht`, with its arguments; the start comes first."""
-    return _iterates(SampledProblem(problem, rank), positive(tolerance, "tolerance"))
-
-
 class _Iterate(NamedTuple):
     """A matrix of the given rank, its transformed factors, and its signal."""
 
