@@ -1,0 +1,341 @@
+"""Maximum likelihood of a system in innovation form, with gaps in outputs and inputs.
+
+    x_{t+1} = A x_t + B u_t + K e_t,   y_t = C x_t + D u_t + offset + e_t,   e_t ~ N(0, G)
+
+The parameters are all entries of A, B, C, D, K, a root of G, the offsets and the first state of
+each record. Missing inputs have a model of their own: then inputs and outputs are the outputs of a
+larger system that noise drives, and its likelihood is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import block_diag, solve_discrete_lyapunov
+
+from .._array import NDArray
+from .chunks import Gaussian, Records
+from .likelihood import Score, value_and_gradient
+from .prediction_errors import error_slopes
+from .quasi_newton import QuasiNewton, minimize
+from .recursion import adjoint, spectral_radius_of
+from .smoothing import smoothed
+from .state_space import StateSpace
+
+NAMES = ("A", "B", "C", "D", "K", "root", "output_offset", "x0")
+
+
+@dataclass(frozen=True, eq=False)
+class MaximumLikelihood:
+    """Negative log-likelihood of records as a function of a vector of real parameters.
+
+    Parameters
+    ----------
+    inputs : list of ndarray, shape (samples, m)
+        One per record; m may be zero. NaN only if there is a model of the inputs.
+    outputs : list of ndarray, shape (samples, p)
+        NaN where missing.
+    order : int
+        Number of states.
+    radius : float
+        Bound on the absolute values of the poles.
+    fixed : tuple of str
+        Parts of the parameters that keep their values, out of `NAMES`.
+    stationary : bool
+        The first states are drawn from the distribution that the noise causes in the long run.
+        Default: they are parameters.
+    input_model : StateSpace, optional
+        A stable system, driven by noise alone, whose outputs are the inputs.
+    floor : float
+        Standard deviation of white noise that is part of every output. It keeps the likelihood
+        bounded. Set by hand for outputs of spread one: below the accuracy of most measurements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import StateSpace
+    >>> from structrank.systems.maximum_likelihood import MaximumLikelihood
+    >>> truth = StateSpace([[0.8]], None, [[1.0]], None, K=[[0.5]], innovation_covariance=[[1.0]])
+    >>> y = truth.simulate(steps=5000)
+    >>> y[::3] = np.nan
+    >>> fit = MaximumLikelihood([np.zeros((5000, 0))], [y], order=1, stationary=True)
+    >>> start = StateSpace([[0.3]], None, [[1.0]], None, K=[[0.1]], innovation_covariance=[[2.0]])
+    >>> model = fit.system(fit.maximize(fit.parameters(start)))
+    >>> model.poles.round(1)
+    array([0.8])
+    """
+
+    inputs: list[NDArray]
+    outputs: list[NDArray]
+    order: int
+    radius: float = 1.0
+    fixed: tuple[str, ...] = ()
+    stationary: bool = False
+    input_model: StateSpace | None = None
+    floor: float = 1e-5
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """Real or complex double precision."""
+        return np.result_type(float, *self.outputs)
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shape of each part of the parameters."""
+        n, m, p = self.order, self.inputs[0].shape[1], self.outputs[0].shape[1]
+        starts = (0, n) if self.stationary else (len(self.outputs), n)
+        sizes = ((n, n), (n, m), (p, n), (p, m), (n, p), (p, p), (p,), starts)
+        return dict(zip(NAMES, sizes, strict=True))
+
+    @cached_property
+    def seen_count(self) -> int:
+        """Number of outputs that are seen."""
+        return sum(int(np.count_nonzero(~np.isnan(y))) for y in self.outputs)
+
+    def split(self, theta: NDArray) -> dict[str, NDArray]:
+        """Parts of a vector of all parameters."""
+        values = theta.view(self.dtype)
+        ends = np.cumsum([int(np.prod(shape)) for shape in self.shapes.values()])
+        parts = np.split(values, ends[:-1])
+        return {name: x.reshape(self.shapes[name]) for name, x in zip(NAMES, parts, strict=True)}
+
+    def joined(self, parts: dict[str, NDArray]) -> NDArray:
+        """The vector of all parameters."""
+        flat = [np.asarray(parts[name], dtype=self.dtype).reshape(-1) for name in NAMES]
+        return np.concatenate(flat).view(float)
+
+    @cached_property
+    def free(self) -> NDArray:
+        """Which parameters may change; the upper triangle of the root is always zero."""
+        parts = {k: np.full(shape, k not in self.fixed) for k, shape in self.shapes.items()}
+        parts["root"] = np.tril(parts["root"])
+        width = self.dtype.itemsize // np.dtype(float).itemsize
+        free = np.concatenate([np.repeat(parts[name].reshape(-1), width) for name in NAMES])
+        if width > 1:  # the diagonal of the root is real
+            real = {k: np.zeros(shape, dtype=self.dtype) for k, shape in self.shapes.items()}
+            real["root"] = 1j * np.eye(len(real["root"]))
+            free &= self.joined(real) == 0
+        return free
+
+    def parameters(self, model: StateSpace, starts: NDArray | None = None) -> NDArray:
+        """Parameters of a system in innovation form, and of first states, by default zero."""
+        G = model.innovation_covariance - self.floor**2 * np.eye(model.output_count)
+        values, vectors = np.linalg.eigh(G)
+        lifted = np.sqrt(np.maximum(values, self.floor**2))
+        R = np.asarray(np.linalg.qr(adjoint(vectors * lifted), mode="r"))
+        signs = np.diag(R) / np.abs(np.diag(R))
+        root = adjoint(R) * signs
+        np.fill_diagonal(root, np.log(np.abs(np.diag(root))))
+        n = self.shapes["x0"][0]
+        given = np.zeros((n, self.order)) if starts is None else np.reshape(starts, (n, -1))
+        parts = {k: getattr(model, k) for k in ("A", "B", "C", "D", "K", "output_offset")}
+        return self.joined({**parts, "root": root, "x0": given})
+
+    def system(self, theta: NDArray) -> StateSpace:
+        """The system of some parameters; `x0` is that of the first record, if there is only one."""
+        parts = self.split(theta)
+        G = self._covariance(parts)
+        start: dict[str, Any] = {}
+        if self.stationary:
+            start = {"x0_covariance": "stationary"}
+        elif len(parts["x0"]) == 1:
+            first = parts["K"] @ G @ adjoint(parts["K"])
+            start = {"x0": parts["x0"][0], "x0_covariance": first}
+        arrays: dict[str, Any] = {k: parts[k] for k in ("A", "B", "C", "D", "K", "output_offset")}
+        if not self.inputs[0].shape[1]:
+            arrays["B"] = arrays["D"] = None
+        return StateSpace(**arrays, innovation_covariance=G, **start)
+
+    def maximize(self, theta: NDArray, rules: QuasiNewton = QuasiNewton()) -> NDArray:
+        """Parameters of a local maximum of the likelihood."""
+        return minimize(self, theta, rules)
+
+    def value_and_gradient(self, theta: NDArray) -> tuple[float, NDArray]:
+        """Negative log-likelihood and its gradient; infinite if a pole is too large."""
+        parts = self.split(theta)
+        if not spectral_radius_of(parts["A"]) < self.radius:
+            return np.inf, np.zeros_like(theta)
+        joint = self._joint(parts)
+        gaussian = self._gaussian(joint)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                score = value_and_gradient(gaussian, self._records(parts))
+        except (ValueError, np.linalg.LinAlgError):  # rounding, where K or the root is enormous
+            return np.inf, np.zeros_like(theta)
+        if not np.isfinite(score.value):
+            return np.inf, np.zeros_like(theta)
+        return -score.value, -self.joined(self._slopes(parts, joint, gaussian, score))
+
+    def metric(self, theta: NDArray) -> NDArray:
+        """Expected second derivatives, as if gaps were filled by their means given the samples."""
+        parts = self.split(theta)
+        G = self._covariance(parts)
+        A, K = parts["A"], parts["K"]
+        if not spectral_radius_of(A - K @ parts["C"]) < 1:
+            K = np.zeros_like(K)
+        whiten = np.linalg.inv(np.linalg.cholesky(G))
+        total: Any = 0.0
+        sizes = np.zeros(len(G))
+        for i, (u, y) in enumerate(self.filled(theta)):
+            start = np.zeros(self.order) if self.stationary else parts["x0"][i]
+            errors, J = error_slopes({**parts, "K": K, "x0": start}, u, y)
+            sizes = sizes + np.sum(np.abs(errors @ whiten.T) ** 2, axis=0)
+            J = np.where(np.isnan(self.outputs[i])[..., None], 0.0, J)
+            J = (whiten @ J).reshape(-1, J.shape[-1])
+            total = total + self._expanded(adjoint(J) @ J, i)
+        return np.asarray(total + np.diag(self._root_information(G, sizes)))
+
+    def filled(self, theta: NDArray) -> list[tuple[NDArray, NDArray]]:
+        """Inputs and outputs of each record, with the means of what is missing given the rest."""
+        parts = self.split(theta)
+        moments = smoothed(self._gaussian(self._joint(parts)), self._records(parts))
+        known, results = self._known_inputs, []
+        for i, y in enumerate(self.outputs):
+            z = moments.outputs[1 : len(y) + 1, :, 0, i]
+            modelled, u = z.shape[1] - y.shape[1], self.inputs[i]
+            shown = known[1 : len(y) + 1, i] @ parts["D"].T + parts["output_offset"]
+            results.append((z[:, :modelled] if modelled else u, z[:, modelled:] + shown))
+        return results
+
+    def _covariance(self, parts: dict[str, NDArray]) -> NDArray:
+        L = _lower(parts["root"])
+        return np.asarray(L @ adjoint(L) + self.floor**2 * np.eye(len(L)))
+
+    @cached_property
+    def _input_arrays(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
+        """A, C, K, G and the covariance of the states of the model of the inputs; or empty ones."""
+        model = self.input_model
+        if model is None:
+            return (np.zeros((0, 0)),) * 5
+        driven = model.K @ model.innovation_covariance @ adjoint(model.K)
+        P = solve_discrete_lyapunov(model.A, driven)
+        return model.A, model.C, model.K, model.innovation_covariance, P
+
+    def _joint(self, parts: dict[str, NDArray]) -> tuple[NDArray, NDArray, NDArray]:
+        """H, N and covariance of e: (inputs, outputs, next states) = H (states) + N e."""
+        Au, Cu, Ku, Gu, _ = self._input_arrays
+        A, B, C, D, K = (parts[name] for name in "ABCDK")
+        m, k = Cu.shape
+        p, n = C.shape
+        B, D = B[:, :m], D[:, :m]
+        H = np.block([[Cu, np.zeros((m, n))], [D @ Cu, C], [Au, np.zeros((k, n))], [B @ Cu, A]])
+        N = np.block(
+            [[np.eye(m), np.zeros((m, p))], [D, np.eye(p)], [Ku, np.zeros((k, p))], [B, K]]
+        )
+        return H, N, block_diag(Gu, self._covariance(parts))
+
+    def _gaussian(self, joint: tuple[NDArray, NDArray, NDArray]) -> Gaussian:
+        """The joint system, one step before the first samples."""
+        H, N, covariance = joint
+        W, d = N @ covariance @ adjoint(N), H.shape[1]
+        if self.stationary:
+            P = solve_discrete_lyapunov(H[-d:], W[-d:, -d:])
+        else:
+            P = block_diag(self._input_arrays[-1], np.zeros((self.order, self.order)))
+        return Gaussian(
+            H, W, np.zeros(d, dtype=H.dtype), P.astype(H.dtype), np.zeros(d, dtype=bool)
+        )
+
+    @cached_property
+    def _known_inputs(self) -> NDArray:
+        """Inputs (1 + samples, records, m), zero if they have a model."""
+        steps, m = max(map(len, self.outputs)), self.inputs[0].shape[1]
+        values = np.zeros((steps + 1, len(self.outputs), m))
+        for i, u in enumerate(self.inputs if self.input_model is None else []):
+            values[1 : len(u) + 1, i] = u
+        return values
+
+    @cached_property
+    def _samples(self) -> NDArray:
+        """Samples (1 + samples, channels, records); inputs come first if they have a model."""
+        steps, M = max(map(len, self.outputs)), len(self.outputs)
+        modelled = 0 if self.input_model is None else self.inputs[0].shape[1]
+        values = np.full((steps + 1, modelled + self.outputs[0].shape[1], M), np.nan, self.dtype)
+        for i, (u, y) in enumerate(zip(self.inputs, self.outputs, strict=True)):
+            values[1 : len(y) + 1, :, i] = np.concatenate([u[:, :modelled], y], axis=1)
+        return values
+
+    def _records(self, parts: dict[str, NDArray]) -> Records:
+        """What is left of the samples without known inputs and offsets, and what drives states."""
+        u, y, n = self._known_inputs, self._samples.copy(), self.order
+        shown = u @ parts["D"].T + parts["output_offset"]
+        y[:, -shown.shape[2] :] -= np.moveaxis(shown, 1, 2)
+        k = len(self._input_arrays[0])
+        drive = np.zeros((len(y), k + n, 1, y.shape[2]), dtype=self.dtype)
+        drive[:, k:, 0] = np.moveaxis(u @ parts["B"].T, 1, 2)
+        if not self.stationary:
+            drive[0, k:, 0] = parts["x0"].T
+        seen = ~np.isnan(y)
+        return Records(np.where(seen, y, 0)[:, :, None], seen, drive)
+
+    def _slopes(
+        self,
+        parts: dict[str, NDArray],
+        joint: tuple[NDArray, NDArray, NDArray],
+        gaussian: Gaussian,
+        score: Score,
+    ) -> dict[str, NDArray]:
+        """Derivatives of the log-likelihood with respect to the parts."""
+        (H, N, covariance), Cu = joint, self._input_arrays[1]
+        dH, dW, d = score.H.copy(), score.W.copy(), H.shape[1]
+        if self.stationary:  # P = A P A^H + Q also changes with A and Q
+            A = H[-d:]
+            pulled = solve_discrete_lyapunov(adjoint(A), score.covariance)
+            dH[-d:] += 2 * pulled @ A @ gaussian.covariance
+            dW[-d:, -d:] += pulled
+        dN, dG = 2 * dW @ N @ covariance, adjoint(N) @ dW @ N
+        (m, k), p = Cu.shape, len(parts["C"])
+        y, x = slice(m, m + p), slice(m + p + k, None)
+        u = self._known_inputs
+        dB = np.einsum("tqm,tmk->qk", score.joint[:, x], u)
+        dD = np.einsum("tqm,tmk->qk", score.joint[:, y], u)
+        dB[:, :m] += dH[x, :k] @ adjoint(Cu) + dN[x, :m]
+        dD[:, :m] += dH[y, :k] @ adjoint(Cu) + dN[y, :m]
+        L = _lower(parts["root"])
+        root = 2 * np.tril(dG[m:, m:] @ L)
+        np.fill_diagonal(root, np.diag(root) * np.diag(L))
+        return {
+            "A": dH[x, k:],
+            "B": dB,
+            "C": dH[y, k:],
+            "D": dD,
+            "K": dN[x, m:],
+            "root": root,
+            "output_offset": score.joint[:, y].sum(axis=(0, 2)),
+            "x0": score.joint[0, x].T[: self.shapes["x0"][0]],
+        }
+
+    def _expanded(self, hessian: NDArray, record: int) -> NDArray:
+        """Second derivatives for all parameters, from those of one record without the root."""
+        starts = np.zeros(self.shapes["x0"], dtype=bool)
+        starts[record : record + 1] = True
+        parts = {k: np.ones(shape, dtype=bool) for k, shape in self.shapes.items()}
+        parts.update(x0=starts, root=np.zeros(self.shapes["root"], dtype=bool))
+        into = np.concatenate([parts[name].reshape(-1) for name in NAMES])
+        used = hessian[: np.count_nonzero(into), : np.count_nonzero(into)]
+        whole = np.zeros((into.size, into.size), dtype=self.dtype)
+        whole[np.ix_(into, into)] = used
+        if self.dtype.kind == "f":
+            return whole
+        pairs = np.array([[whole.real, -whole.imag], [whole.imag, whole.real]])
+        return pairs.transpose(2, 0, 3, 1).reshape(2 * into.size, 2 * into.size)
+
+    def _root_information(self, G: NDArray, sizes: NDArray) -> NDArray:
+        """Rough second derivatives for the root of G, from sums of squared errors over G."""
+        p = len(G)
+        parts: dict[str, NDArray] = {k: np.zeros(s) for k, s in self.shapes.items()}
+        counts = np.maximum(sizes, self.seen_count / p)
+        entries = np.tile((counts / np.diag(G).real)[:, None], (1, p))
+        np.fill_diagonal(entries, 2 * counts)
+        parts["root"] = entries + (1j * entries if self.dtype.kind == "c" else 0)
+        return self.joined(parts)
+
+
+def _lower(root: NDArray) -> NDArray:
+    """Lower triangular root of G, from one with the logarithm of the diagonal."""
+    L = np.tril(root, -1)
+    np.fill_diagonal(L, np.exp(np.diag(root).real))
+    return L
