@@ -26,9 +26,11 @@ from structrank import (
     solve_trusted,
     solve_within,
 )
+from structrank.model.certificate import DenseLimit
 from structrank.model.linalg import top_singular_pairs
 from structrank.model.objective import natural_lam
 from structrank.model.starts import RandomStarts
+from structrank.solvers.proven import Proof, proven_norm
 
 
 @pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
@@ -179,3 +181,28 @@ def test_gaps_that_recover_and_select_mu_show_are_proven(seed):
     chosen = select_mu(result.problem)
     fine = gcgls(chosen.result.problem, lam, stop=Stop(500, xtol=None, rtol=None, gap=1e-9))
     assert 1 - fine.objective / chosen.result.objective <= chosen.result.gap < 2e-3
+
+
+@pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize("seed", range(4))
+def test_proof_ends_as_soon_as_it_is_good_enough_or_hopeless(kind, seed):
+    S = Hankel(120, window=60)
+    b = random_array(np.random.default_rng(seed), 120, kind)
+    problem = Problem(S, b, 0.3 * mu_max(Problem(S, b, 1.0)))
+    rough = gcgls(problem, 1.0, stop=Stop(3, xtol=None, rtol=None, gap=1e-2))
+    objective = Penalized(problem, 1.0)
+    gradient = objective.gradient(objective.at(rough.X))
+    true = np.linalg.norm(gradient.matmul(np.eye(S.shape[1], dtype=kind)), 2)
+
+    def proven(enough):
+        lanczos = Proof(dense=DenseLimit(0))  # no matrix is formed
+        start = RandomStarts(problem, rough.X, seed).draw()
+        options = {"mu": problem.mu, "tolerance": 1e-3, "enough": enough, "proof": lanczos}
+        return proven_norm(gradient, rough.X, start, **options)
+
+    best = proven(None)
+    assert best >= true
+    assert true <= proven(1.1 * best) <= 1.1 * best
+    assert proven(0.98 * true) >= true
+    assert proven(0.1 * true) == np.inf

@@ -7,6 +7,7 @@ import numpy as np
 from .._array import Array
 from ..structures import Structure
 from .linalg import SingularPairs, top_singular_pairs
+from .lowrank import LowRank
 from .penalties import Remainder
 from .recoveries import Placed
 
@@ -42,6 +43,16 @@ class Gradient:
         structured = S.rmatmul_transformed(self.transformed_signal, S.transform_left(Z))
         product = structured + self.lam * self.remainder.rmatmul(Z)
         return product if self.placed is None else product + self.placed.rmatmul(Z)
+
+    def outside(self, X: LowRank) -> Gradient:
+        """The same matrix, up to a part that a projection away from the spans of X removes.
+
+        If R is X, it is that part.
+        """
+        if not isinstance(self.remainder, LowRank):
+            return self
+        nothing = LowRank(X.U[:, :0], X.V[:, :0])
+        return Gradient(self.structure, self.transformed_signal, 0.0, nothing, self.placed)
 
     def top(
         self,

@@ -41,7 +41,7 @@ class Lanczos:
     """Settings of the Lanczos method: common choices that change its time, not its result."""
 
     first_check: int = 4  # steps before the accuracy is checked for the first time
-    checks: int = 8  # with `failure`, which makes a check expensive, the next is 1/8 later
+    checks: int = 16  # with `failure`, which makes a check expensive, the next is 1/16 later
     cancelled: float = 0.5  # orthogonalise again if less of the norm is left ("twice is enough")
     rows: int = 16  # vectors that a new basis has memory for
     rounding: Rounding = Rounding()
@@ -79,6 +79,7 @@ def top_singular_pairs(
     failure: float | None = None,
     bound_tolerance: float = np.inf,
     low_enough: float = 0.0,
+    too_large: float = np.inf,
     lanczos: Lanczos = Lanczos(),
 ) -> SingularPairs:
     """Compute leading singular pairs by Golub-Kahan-Lanczos bidiagonalisation.
@@ -117,6 +118,8 @@ def top_singular_pairs(
         bound that is there when the pair is accurate, at no cost.
     low_enough : float
         A bound below this is accurate enough.
+    too_large : float
+        The method also stops when the first value exceeds this.
     lanczos : Lanczos
         Settings of the method.
 
@@ -141,6 +144,7 @@ def top_singular_pairs(
         if not done and process.steps < next_check:
             continue
         first, residual = process.first_and_residual(checked)
+        done = done or first > too_large
         next_check = process.steps + 1
         if not done and residual > tolerance * first:
             continue

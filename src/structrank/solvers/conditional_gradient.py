@@ -270,8 +270,9 @@ def algorithm_1(
         if k > 1 and state.likely_gap > aim:  # the local search ended too early
             finer *= accuracy.finer
         aim = accuracy.aim(state.likely_gap, stop)
-        solved = stop is not None and stop.gap is not None and state.likely_gap <= stop.gap
-        yield (state.certified() if certify else state.trusted()) if solved else state
+        wanted = None if stop is None else stop.gap
+        solved = wanted is not None and state.likely_gap <= wanted
+        yield (state.certified(wanted) if certify else state.trusted()) if solved else state
 
         Z = atom(top, objective.mu, pairs)
         if step == "corrective":

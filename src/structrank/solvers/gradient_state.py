@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from scipy.optimize import brentq
+
 from .._array import Array, epsilon
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
@@ -53,7 +55,7 @@ class GradientState(State):
     """
 
     likely_gap: float  # what a proof is likely to find
-    prove: Callable[[], float] = field(repr=False)
+    prove: Callable[[float | None], float] = field(repr=False)
 
     @classmethod
     def of(
@@ -69,8 +71,8 @@ class GradientState(State):
         phi = objective.psi(point)
         likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
 
-        def prove() -> float:
-            return _proven_gap(objective, X, starts.draw(), likely, accuracy)
+        def prove(wanted: float | None) -> float:
+            return _proven_gap(objective, X, starts.draw(), likely, accuracy, wanted)
 
         return cls(
             X=X,
@@ -88,8 +90,8 @@ class GradientState(State):
         """The same iterate with the gap that a proof is likely to find."""
         return replace(self, gap=self.likely_gap)
 
-    def certified(self) -> State:
-        return replace(self, gap=min(self.gap, self.prove()))
+    def certified(self, wanted: float | None = None) -> State:
+        return replace(self, gap=min(self.gap, self.prove(wanted)))
 
 
 def with_proven_gap(
@@ -112,19 +114,41 @@ def with_proven_gap(
 
 
 def _proven_gap(
-    objective: Penalized, X: LowRank, start: Array, likely: float, accuracy: Accuracy
+    objective: Penalized,
+    X: LowRank,
+    start: Array,
+    likely: float,
+    accuracy: Accuracy,
+    wanted: float | None = None,
 ) -> float:
-    """Prove a gap with an accuracy that suits the one that is likely."""
+    """Prove a gap with an accuracy that suits the one that is likely, or the one wanted.
+
+    The gap is infinite if it is found early that the one wanted cannot be proven.
+    """
     point = objective.at(X)
+    enough = None if wanted is None else _norm_for(objective, point, wanted, accuracy.proof)
     norm = proven_norm(
         objective.gradient(point),
         X,
         start,
         mu=objective.mu,
         tolerance=max(accuracy.share * likely, epsilon(X.U)),
+        enough=enough,
         proof=accuracy.proof,
     )
     return _relative_gap(objective, point, norm, accuracy.proof)
+
+
+def _norm_for(objective: Penalized, point: Point, gap: float, proof: Proof) -> float:
+    """The largest norm of the gradient, of at least mu, that proves a gap."""
+
+    def excess(norm: float) -> float:
+        return _relative_gap(objective, point, norm, proof) - gap
+
+    low, high = objective.mu, 2 * objective.mu  # beyond twice mu no gap is of use
+    if excess(low) >= 0 or excess(high) <= 0:
+        return low if excess(low) >= 0 else high
+    return float(brentq(excess, low, high))
 
 
 def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import brentq
 
-from .._array import Array, array_namespace, epsilon, gram, like, rotate, to_numpy
+from .._array import Array, NDArray, array_namespace, epsilon, gram, like, rotate, to_numpy
 from ..model.certificate import DenseLimit
 from ..model.gradient import Gradient
 from ..model.linalg import Rounding, SingularPairs, top_singular_pairs
@@ -62,6 +63,7 @@ def proven_norm(
     *,
     mu: float,
     tolerance: float,
+    enough: float | None = None,
     proof: Proof = Proof(),
 ) -> float:
     """Bound the norm of the gradient near a solution, where it has many singular values near mu.
@@ -76,20 +78,23 @@ def proven_norm(
     ----------
     gradient : Gradient
     X : LowRank
+        Balanced: its factors have orthogonal columns.
     start : array
         A standard Gaussian vector, plus any vector that does not depend on it.
     mu : float
         A last block below this needs no better bound.
     tolerance : float
         Relative accuracy of the bound that is aimed at.
+    enough : float, optional
+        A bound up to this is good enough. If the thin blocks alone exceed it, the bound is
+        infinite.
     proof : Proof
     """
     if proof.dense.allows(gradient.structure):
         return _dense_norm(gradient, start, proof)
     if X.rank == 0:
         return proven_top(gradient, start, 1, tolerance, proof).upper
-    linalg = array_namespace(X.U).linalg
-    W, V = linalg.qr(X.U)[0], linalg.qr(X.V)[0]
+    W, V = (F / array_namespace(F).linalg.vector_norm(F, axis=0) for F in (X.U, X.V))
 
     def outside(basis: Array, x: Array) -> Array:
         return x - rotate(basis, gram(basis, x))
@@ -97,21 +102,35 @@ def proven_norm(
     image, coimage = gradient.matmul(V), gradient.rmatmul(W)
     corner = gram(W, image)
     below, beside = outside(W, image), outside(V, coimage)
+    squares = [np.linalg.norm(gram(block, block), 2) for block in (beside, below)]
+    norms = np.array([[np.linalg.norm(corner, 2), squares[0] ** 0.5], [squares[1] ** 0.5, 0.0]])
+    safety = 1 + proof.rounding.norms * epsilon(start)
+    room = mu if enough is None else _room(norms, enough / safety)
+    if room <= 0:
+        return np.inf
+    far = gradient.outside(X)
     rest = top_singular_pairs(  # from a start orthogonal to V, all its vectors stay orthogonal
-        lambda v: outside(W, gradient.matmul(v[:, None]))[:, 0],
-        lambda u: outside(V, gradient.rmatmul(u[:, None]))[:, 0],
+        lambda v: outside(W, far.matmul(v[:, None]))[:, 0],
+        lambda u: outside(V, far.rmatmul(u[:, None]))[:, 0],
         outside(V, start[:, None])[:, 0],
         tolerance=np.inf,
         max_steps=proof.lanczos_steps,
         failure=proof.failure,
         bound_tolerance=tolerance,
-        low_enough=mu,
+        low_enough=room,
+        too_large=np.inf if enough is None else room,
     )
-    squares = [np.linalg.norm(gram(block, block), 2) for block in (beside, below)]
-    norms = np.empty((2, 2))
-    norms[0, 0], norms[1, 1] = np.linalg.norm(corner, 2), rest.upper
-    norms[0, 1], norms[1, 0] = np.sqrt(squares)
-    return float(np.linalg.norm(norms, 2)) * (1 + proof.rounding.norms * epsilon(start))
+    norms[1, 1] = rest.upper
+    return float(np.linalg.norm(norms, 2)) * safety
+
+
+def _room(norms: NDArray, limit: float) -> float:
+    """How large the last entry of a 2 x 2 matrix may be for a norm of at most `limit`, or 0."""
+
+    def excess(last: float) -> float:
+        return float(np.linalg.norm([norms[0], [norms[1, 0], last]], 2)) - limit
+
+    return float(brentq(excess, 0.0, limit)) if excess(0.0) < 0 else 0.0
 
 
 def _dense_norm(gradient: Gradient, reference: Array, proof: Proof) -> float:

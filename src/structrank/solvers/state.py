@@ -57,8 +57,11 @@ class State:
         """Compute the distance to another iterate, `||X - X'||_F`."""
         return self.X.distance(other.X)
 
-    def certified(self) -> State:
-        """The same iterate with the best gap that can be proven, where that takes more work."""
+    def certified(self, wanted: float | None = None) -> State:
+        """The same iterate with the best gap that can be proven, where that takes more work.
+
+        If a gap is `wanted`, no work is spent beyond it, or if it cannot be proven.
+        """
         return self
 
 
