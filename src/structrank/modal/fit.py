@@ -28,6 +28,7 @@ class LevenbergMarquardt:
 
     max_steps: int = 100  # accepted steps; set by hand
     smallest_decrease: float = 1e-7  # relative, per step: the fit ends once it falls below this
+    exact: float = 16.0  # epsilons of residual over data: fits without noise end at about 5
     first_damping: float = 1e-3  # small: starts are near the optimum
     damping_factor: float = 10.0  # up after a step that does not help, down after one that does
     least_damping: float = 1e-12  # rounding errors of double precision dominate below
@@ -123,6 +124,8 @@ class ModalFit:
         damping = method.first_damping
         for _ in range(method.max_steps):
             before = _residual_squared(triangle)
+            if before <= self._rounding_squared:
+                break
             trial, after, damping = self._lowered(model, triangle, damping)
             if not after < before:
                 break
@@ -187,6 +190,13 @@ class ModalFit:
     def _channels(self) -> list[ChannelSamples]:
         assert self.weights is not None
         return channel_samples(self.shape, self.weights, self.values)
+
+    @cached_property
+    def _rounding_squared(self) -> float:
+        """A squared residual that no step can lower."""
+        data = [self.values] if self.weights is None else [c.target for c in self._channels]
+        total = sum(float(np.sum(np.abs(part) ** 2)) for part in data)
+        return (self.method.exact * np.finfo(float).eps) ** 2 * total
 
     @property
     def _grid(self) -> tuple[int, ...]:
