@@ -73,6 +73,7 @@ class DirectFit:
     fit : Refit
     trusted : bool
         The modes meet the samples, or leave white noise and predict samples that are held out.
+        If their number was given, no samples are held out.
     """
 
     fit: Refit
@@ -123,7 +124,8 @@ def direct_fit(
         return None
     if not _met(problem, fit.y, search) and not _certain(fit):
         return None
-    trusted = met or (white and _predicts(fit, known, search))
+    given = known.rank is not None  # there was no choice that the samples could mislead
+    trusted = met or (white and (given or _predicts(fit, known, search)))
     return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted)
 
 
