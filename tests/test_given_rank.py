@@ -1,4 +1,4 @@
-"""The local methods of given rank: recovery, and every step against dense matrices."""
+"""The local methods of given rank: recovery, gross errors, every step against dense matrices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import pytest
 from conftest import AFFINE, DTYPES, LIBRARIES, STRUCTURES, random_array, to_library
 
 from structrank import Hankel, Mask, Operator, Problem, Status, Stop, sinusoids
-from structrank.solvers.rivals import cadzow, fiht, projected_gradient
+from structrank.solvers.rivals import cadzow, fiht, hsnld, projected_gradient
 from structrank.solvers.rivals.cadzow import Accuracy
 from structrank.solvers.rivals.cadzow import _iterates as cadzow_iterates
+from structrank.solvers.rivals.hsnld import NewtonLikeSettings
+from structrank.solvers.rivals.hsnld import _iterates as newton_iterates
 from structrank.solvers.rivals.projected_gradient import (
     ProjectedGradientSettings,
     _gradient,
@@ -19,7 +21,12 @@ from structrank.solvers.rivals.projected_gradient import (
 from structrank.solvers.rivals.projected_gradient import _iterates as gradient_iterates
 from structrank.solvers.rivals.sampled import SampledProblem
 
-METHODS = [fiht, projected_gradient, cadzow]
+
+def hsnld_of_clean_samples(problem, rank, **options):
+    return hsnld(problem, rank, 0.0, **options)
+
+
+METHODS = [fiht, projected_gradient, cadzow, hsnld_of_clean_samples]
 SHAPES = ["hankel", "hankel-2d", "hankel-block", "toeplitz-2d", "sylvester"]
 
 
@@ -102,6 +109,37 @@ class TestRecovery:
         assert np.all(result.y == 0)
 
 
+class TestGrossErrors:
+    @pytest.mark.parametrize("seen", [1.0, 0.5])
+    @pytest.mark.parametrize("size", [1.0, 10.0])
+    def test_the_signals_of_the_paper(self, seen, size, rng):
+        """Complex exponentials; errors are uniform, up to `size` mean moduli of both parts."""
+        problem, truth, rank = modes_problem(125, 4, seen=seen)
+        at = rng.choice(np.flatnonzero(problem.seen), problem.sample_count // 10, replace=False)
+        samples = problem.b.copy()
+        samples[at] += size * np.mean(np.abs(truth.real)) * rng.uniform(-1, 1, at.size)
+        samples[at] += 1j * size * np.mean(np.abs(truth.imag)) * rng.uniform(-1, 1, at.size)
+        spoiled = Problem(problem.structure, samples, 1.0, problem.measure)
+        result = hsnld(spoiled, rank, 0.1, tolerance=1e-10)
+        assert result.status is Status.FINISHED
+        assert close(result.y, truth, 1e-8)
+
+    def test_condition_does_not_matter(self):
+        t = np.arange(125)
+        steps = []
+        for smallest in (1.0, 0.1):
+            truth = np.exp(0.5j * t) + smallest * np.exp(2.0j * t)
+            spoiled = np.where(t % 20 == 3, 5.0, truth)
+            result = hsnld(Problem(Hankel(125, 63), spoiled, 1.0), 2, 0.08, tolerance=1e-9)
+            assert close(result.y, truth, 1e-6)
+            steps.append(result.iterations)
+        assert steps[1] <= 1.5 * steps[0]
+
+    def test_bad_share(self):
+        with pytest.raises(ValueError, match="share is 0.5, but a number of at least 0"):
+            hsnld(Problem(Hankel(9, window=4), np.ones(9), 1.0), 2, 0.5)
+
+
 class TestStepsAgainstDenseMatrices:
     @pytest.mark.parametrize("name", SHAPES)
     def test_start_truncates_the_samples_over_their_share(self, name, rng):
@@ -143,6 +181,33 @@ class TestStepsAgainstDenseMatrices:
         new = truncated(problem.structure.to_dense(corrected(problem, first.y, 1.0)), 2)
         assert close(second.X.to_dense(), new)
         assert second.objective == pytest.approx(objective(problem, new, 1.0))
+
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_hsnld(self, name, rng):
+        problem, share = small_problem(name, rng), 0.2
+        settings = NewtonLikeSettings(length=0.5)
+        states = newton_iterates(SampledProblem(problem, 2), share, 1e-6, settings)
+        first, second = next(states), next(states)
+        step, count = 1 / np.mean(problem.seen), share * problem.sample_count
+        samples = np.where(problem.seen, problem.b, 0)
+
+        def largest(values, kept):
+            out, order = np.zeros_like(values), np.argsort(-np.abs(values), axis=None)
+            out.flat[order[: int(np.ceil(kept))]] = values.flat[order[: int(np.ceil(kept))]]
+            return out
+
+        start = step * (samples - largest(samples, count))
+        assert close(first.X.to_dense(), truncated(problem.structure.to_dense(start), 2), 1e-1)
+        U, V = first.X.U, first.X.V
+        residual = np.where(problem.seen, samples - first.y, 0)
+        errors = largest(residual, 1.5 * count)
+        outside = U @ V.conj().T - problem.structure.to_dense(
+            first.y + step * np.where(problem.seen, residual - errors, 0)
+        )
+        by_U = outside @ V @ np.linalg.inv(V.conj().T @ V)
+        by_V = outside.conj().T @ U @ np.linalg.inv(U.conj().T @ U)
+        assert close(second.X.U, U - 0.5 * by_U)
+        assert close(second.X.V, V - 0.5 * by_V)
 
     @pytest.mark.parametrize("name", SHAPES)
     def test_projected_gradient(self, name, rng):

@@ -83,12 +83,12 @@ def greedy_modes(
     weights = to_numpy(problem.sample_weights).astype(float)
     kind = complex if is_complex(problem.b) else float
     samples = channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
-    finder = _Finder(samples, undamped, search)
+    finder = ModeFinder(samples, undamped, search)
     best = finder.by_information() if rank is None else finder.at_rank(rank)
     return None if best is None else best.refined(search.fine).model.to_modes()
 
 
-class _Finder:
+class ModeFinder:
     """The search for the modes of some samples."""
 
     def __init__(self, samples: list[ChannelSamples], undamped: bool, search: GreedySearch) -> None:
@@ -99,10 +99,13 @@ class _Finder:
         self.numbers = self.seen * (1 if self.real else 2)
         self.square = float(sum(np.sum(np.abs(channel.target) ** 2) for channel in samples))
 
-    def by_information(self) -> RateFit | None:
-        """The fit with the smallest information criterion; None without modes, or with many."""
+    def by_information(self, start: RateFit | None = None) -> RateFit | None:
+        """The fit with the smallest information criterion; None without modes, or with many.
+
+        Modes are added to those of a start, if there is one.
+        """
         search = self.search
-        best, since = self._empty(), 0
+        best, since = self.empty() if start is None else start, 0
         for fit in self._additions(best):
             better = self._information(fit) < self._information(best) - search.gain
             best, since = (fit, 0) if better else (best, since + 1)
@@ -114,17 +117,17 @@ class _Finder:
             if not improving and self.numbers > search.patient_numbers:
                 break
         if self.numbers <= search.patient_numbers:
-            best = self._without_small_modes(best)
+            best = self.without_small_modes(best)
         return best if best.rank else None
 
     def at_rank(self, rank: int) -> RateFit | None:
         """The fit of so many modes; None if they are not found."""
-        for fit in self._additions(self._empty()):
+        for fit in self._additions(self.empty()):
             if fit.rank >= rank:
                 return fit if fit.rank == rank else None
         return None
 
-    def _empty(self) -> RateFit:
+    def empty(self) -> RateFit:
         """The fit without modes."""
         none = np.zeros((0, len(self.shape)))
         amplitudes = np.zeros((0, len(self.samples)), dtype=complex)
@@ -144,17 +147,18 @@ class _Finder:
     def _additions(self, fit: RateFit) -> Iterator[RateFit]:
         """Fits with one mode more each, until the samples are met or used up."""
         while fit.square > self.search.met**2 * self.square:
-            fit = self._with_new_mode(fit)
+            fit = self.with_new_mode(fit)
             if not np.isfinite(self._information(fit)):
                 return
             yield fit
 
-    def _with_new_mode(self, fit: RateFit) -> RateFit:
+    def with_new_mode(self, fit: RateFit) -> RateFit:
+        """The fit with one mode more, from the largest peak of what is left."""
         frequency, damping = self._peak(fit)
         model = fit.model.appended(frequency, damping, self.undamped)
         count = len(model.paired)
         if self.seen * count**2 <= self.search.joint_work:
-            return RateFit.of(model, self.samples).refined(self.search.coarse)
+            return RateFit.of(model, fit.samples).refined(self.search.coarse)
         distance = np.abs(model.frequencies - frequency)
         distance = np.minimum(distance, np.abs(1 - distance)) * np.array(self.shape)
         near = np.all(distance < self.search.neighbours, axis=1)
@@ -169,7 +173,7 @@ class _Finder:
         best, place, decay = -1.0, 0, 0.0
         for exponent in decays:
             power = np.zeros(padded)
-            for channel, residual in zip(self.samples, fit.residuals, strict=True):
+            for channel, residual in zip(fit.samples, fit.residuals, strict=True):
                 power += channel.spectrum(residual, exponent / self.shape[0], padded)
             top = int(np.argmax(power))
             if power.flat[top] > best:
@@ -179,7 +183,7 @@ class _Finder:
         damping[0] = decay
         return frequency - np.round(frequency), damping
 
-    def _without_small_modes(self, fit: RateFit) -> RateFit:
+    def without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""
         while len(fit.model.paired) > 1:
             order = np.argsort(fit.sizes())[: self.search.removals]

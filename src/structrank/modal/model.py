@@ -206,6 +206,11 @@ class ModalModel:
                 waves = waves * np.exp(np.outer(index, rate))
         return waves
 
+    def values(self, places: list[NDArray], channel: int) -> NDArray:
+        """The values of the sum of all modes in a channel at some places."""
+        values: NDArray = self.waves(places) @ self.amplitudes[:, channel]
+        return values.real if self.real else values
+
     def amplitude_rows(self, waves: NDArray) -> NDArray:
         """The derivatives of values in one channel by its amplitudes, real ones if that is real."""
         if not self.real:

@@ -34,6 +34,11 @@ class ChannelSamples:
         """The values times their weights."""
         return np.asarray(self.weights * self.values)
 
+    def only(self, kept: NDArray) -> ChannelSamples:
+        """Some of the samples."""
+        places = [place[kept] for place in self.places]
+        return ChannelSamples(self.shape, places, self.weights[kept], self.values[kept])
+
     def spectrum(self, residual: NDArray, damping: float, padded: tuple[int, ...]) -> NDArray:
         """By how much a mode of each frequency lowers the squared weighted residual.
 

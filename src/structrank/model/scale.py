@@ -1,8 +1,49 @@
-"""The standard deviation of noise, estimated in a way that outliers hardly change."""
+"""The size of noise beside gross errors: its standard deviation, and how to tell them apart."""
 
 from __future__ import annotations
 
 import numpy as np
+
+
+class TwoLevels:
+    """Residuals as noise of two levels: that of good samples, and gross errors.
+
+    Parameters
+    ----------
+    residual : ndarray
+    noise : float
+        Standard deviation of the noise.
+    far : float
+        Gross errors are more than this many standard deviations away.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.scale import TwoLevels
+    >>> TwoLevels(np.array([0.1, -0.2, 9.0]), noise=0.2, far=4.0).far
+    array([False, False,  True])
+    """
+
+    def __init__(self, residual: np.ndarray, noise: float, far: float) -> None:
+        self.noise = noise
+        self.far = np.abs(residual) > far * noise
+        self.spreads = [_root_mean_square(residual[part]) for part in (~self.far, self.far)]
+        self.parts = 2 if np.iscomplexobj(residual) else 1
+        self.good = self.parts * int(np.count_nonzero(~self.far))
+
+    def information(self, parameters: int, rank: int) -> float:
+        """Compute the information criterion of a refit, with both levels of noise."""
+        left = self.good - parameters - 1
+        if left < 1:
+            return float(np.inf)
+        near, far = np.log(np.maximum(self.spreads, np.finfo(float).tiny))
+        misfit = self.good * near + self.parts * np.count_nonzero(self.far) * far
+        price = np.log(self.good) * self.good / left
+        return float(2 * misfit + (parameters + rank) * price)
+
+
+def _root_mean_square(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.abs(values) ** 2))) if values.size else 0.0
 
 
 def deviation_by_median(residuals: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""Test whether a fit leaves nothing but white noise."""
+"""Tests whether a fit leaves nothing but white noise, and whether that is Gaussian."""
 
 from __future__ import annotations
 
@@ -62,6 +62,42 @@ def is_white(residual: NDArray, seen: NDArray, test: WhitenessTest = WhitenessTe
         largest, spread = 2 * np.log(2 * squares.size / test.chance), np.sqrt(2 * squares.size)
     total = squares.size + test.deviations * spread
     return bool(np.max(squares) <= largest and np.sum(squares) <= total)
+
+
+@dataclass(frozen=True)
+class TailTest:
+    """Limits of `has_gaussian_tails`."""
+
+    deviations: float = 2.5  # of the fourth moment from that of Gaussian noise; taste
+
+
+def has_gaussian_tails(residual: NDArray, test: TailTest = TailTest()) -> bool:
+    """Whether the mean fourth power of residuals is that of Gaussian noise, circular if complex.
+
+    It is larger if there are gross errors among the residuals, and smaller if they have two levels.
+
+    Parameters
+    ----------
+    residual : ndarray
+    test : TailTest
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.selection.whiteness import has_gaussian_tails
+    >>> noise = np.random.default_rng(0).standard_normal(200)
+    >>> [has_gaussian_tails(part) for part in (noise, np.sign(noise), noise**3)]
+    [True, False, False]
+    """
+    squares = np.abs(residual) ** 2
+    ratio = np.mean(squares**2) / np.mean(squares) ** 2
+    # Expected value and variance of the ratio, for many samples.
+    expected, variance = (2.0, 4.0) if np.iscomplexobj(residual) else (3.0, 24.0)
+    return bool(abs(ratio - expected) <= test.deviations * np.sqrt(variance / residual.size))
 
 
 def _lags(shape: tuple[int, ...], test: WhitenessTest) -> tuple[NDArray, ...]:

@@ -73,15 +73,22 @@ class DirectFit:
     fit : Refit
     trusted : bool
         The modes meet the samples, or leave white noise and predict samples that are held out.
-        If their number was given, no samples are held out.
+        If their number was given, and they were searched here, no samples are held out.
+    met : bool
+        The modes meet the samples exactly.
     """
 
     fit: Refit
     trusted: bool
+    met: bool = False
 
 
 def direct_fit(
-    problem: Problem, known: Known, search: DirectSearch = DirectSearch()
+    problem: Problem,
+    known: Known,
+    search: DirectSearch = DirectSearch(),
+    *,
+    modes: Modes | None = None,
 ) -> DirectFit | None:
     """Fit modes to the samples, and test whether they explain them up to white noise.
 
@@ -90,6 +97,8 @@ def direct_fit(
     problem : Problem
     known : Known
     search : DirectSearch
+    modes : Modes, optional
+        Where to start. Default: search for modes.
 
     Returns
     -------
@@ -109,11 +118,12 @@ def direct_fit(
     """
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
-    problem = reweighted(problem)
-    undamped = known.undamped
-    modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
+    problem, undamped, given = reweighted(problem), known.undamped, modes is not None
+    if modes is None:
+        modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
     met, white = _explained(problem, modes, search)
-    if not (met or white or undamped) and number_count(problem) <= search.few:
+    few = number_count(problem) <= search.few
+    if few and not (met or white or undamped or given):
         others = greedy_modes(problem, rank=known.rank, undamped=True)
         if _explained(problem, others, search)[0]:
             modes, undamped, met = others, True, True
@@ -124,9 +134,10 @@ def direct_fit(
         return None
     if not _met(problem, fit.y, search) and not _certain(fit):
         return None
-    given = known.rank is not None  # there was no choice that the samples could mislead
-    trusted = met or (white and (given or _predicts(fit, known, search)))
-    return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted)
+    # If only the number of modes was given, there was no choice that the samples could mislead.
+    sure = known.rank is not None and not given
+    trusted = met or (white and (sure or _predicts(fit, known, search)))
+    return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted, met)
 
 
 def without_idle_dampings(

@@ -234,12 +234,16 @@ def recover(
     values = to_numpy(given.values) / sizes if np.ndim(sizes) else given.values
     problem = hankel_problem(values, window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
+    candidates = CANDIDATES
     if robust:
-        outliers, problem = _without_outliers(problem, rng)
+        outliers, candidates = _outliers(problem, known)
+        problem = problem.without(outliers)
     structure: Any = problem.structure
     large = is_large(structure.lengths, prod(structure.block or (1,)))
     large = large and window is None and rank is None and kind == AUTO
-    found = best_estimate(problem, known, kind, large=large, progress=progress)
+    found = best_estimate(
+        problem, known, kind, large=large, candidates=candidates, progress=progress
+    )
     estimate = found.estimate
 
     def back(values: Array) -> Any:
@@ -260,9 +264,10 @@ def recover(
     )
 
 
-def _without_outliers(problem: Problem, rng: int | np.random.Generator) -> tuple[NDArray, Problem]:
-    """Return which samples are gross errors, and the problem without them."""
-    outliers, doubt = search_outliers(problem, rng=rng)
-    if doubt is not None:
-        warn_caller(f"recover: {doubt}")
-    return outliers, problem.without(outliers)
+def _outliers(problem: Problem, known: Known) -> tuple[NDArray, tuple[Candidate, ...]]:
+    """Return which samples are gross errors, and the candidates with what was found on the way."""
+    found = search_outliers(problem, known)
+    if found.doubt is not None:
+        warn_caller(f"recover: {found.doubt}")
+    fit = FitOfModes(found.direct)
+    return found.outliers, tuple(fit if c.name == fit.name else c for c in CANDIDATES)

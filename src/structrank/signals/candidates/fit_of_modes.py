@@ -12,7 +12,7 @@ from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
-from ..direct_modes import direct_fit, fit_without
+from ..direct_modes import DirectFit, direct_fit, fit_without
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
@@ -21,7 +21,15 @@ from .base import Candidate, Prediction, everywhere
 
 @dataclass(frozen=True)
 class FitOfModes(Candidate):
-    """The sum of a few (damped) sinusoids that fits the samples best."""
+    """The sum of a few (damped) sinusoids that fits the samples best.
+
+    Attributes
+    ----------
+    found : DirectFit or None
+        The fit that was found together with outliers, if it was.
+    """
+
+    found: DirectFit | None = None
 
     name = "refit"
     label = "fit of the modes"
@@ -32,7 +40,9 @@ class FitOfModes(Candidate):
     preferred = True
 
     def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
-        found = direct_fit(problem, known) if known.mu is None else None
+        if known.mu is not None:
+            return None
+        found = direct_fit(problem, known) if self.found is None else self.found
         return None if found is None else FirstEstimate(_estimate(found.fit), found.trusted)
 
     def predict(self, trial: Trial) -> list[Prediction]:

@@ -2,8 +2,8 @@
 
 `padmm`, `padmm2`, `dadmm2`, `dppa`, `factored_admm` and `interior_point` solve (relax), `apg_svt`
 solves (reform2), and `weighted_slra` fits a fixed rank. They form dense matrices and need NumPy.
-`fiht`, `projected_gradient` and `cadzow` fill gaps at a given rank, on thin factors. All share the
-driver and the `Result` of `gcgls`.
+`fiht`, `projected_gradient` and `cadzow` fill gaps at a given rank, on thin factors, and `hsnld`
+does so in the presence of gross errors. All share the driver and the `Result` of `gcgls`.
 """
 
 from .accelerated_gradient import apg_svt
@@ -13,6 +13,7 @@ from .dual_proximal_point import dppa
 from .factored import factored_admm
 from .fiht import fiht
 from .fixed_rank import weighted_slra
+from .hsnld import hsnld
 from .primal_admm import padmm
 from .projected_gradient import projected_gradient
 from .proximal_admm import padmm2
@@ -25,6 +26,7 @@ __all__ = [
     "dppa",
     "factored_admm",
     "fiht",
+    "hsnld",
     "interior_point",
     "padmm",
     "padmm2",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -91,9 +92,19 @@ class SampledProblem:
         """A limit on the iterations only: the methods end when the signal hardly changes."""
         return Stop(max_iter=self.settings.max_iter, xtol=None, rtol=None)
 
+    def residual(self, y: Array) -> Array:
+        """Compute the samples minus the signal; zero where nothing is seen."""
+        return self.seen * (self.b - y)
+
+    def without(self, errors: Array) -> SampledProblem:
+        """Return the problem in which some errors are subtracted from the samples."""
+        other = copy(self)
+        other.b = self.b - errors
+        return other
+
     def corrected(self, y: Array, step: float) -> Array:
         """Move the seen samples of a signal towards the data: all the way for `step=1`."""
-        return y + step * self.seen * (self.b - y)
+        return y + step * self.residual(y)
 
     def average(self, left: Array, right: Array) -> Array:
         """Compute the signal of a matrix from its transformed factors."""
@@ -131,7 +142,7 @@ class SampledProblem:
 
         A local method has no bound: its gap is 1.
         """
-        residual = self.seen * (y - self.b)
+        residual = self.residual(y)
         loss = inner(self.multiplicity * residual, residual) / 2
         structured = inner(self.multiplicity * y, y)
         violation = max(norm_squared - structured, 0.0) ** 0.5
