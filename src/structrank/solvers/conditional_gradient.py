@@ -270,9 +270,7 @@ def algorithm_1(
         if k > 1 and state.likely_gap > aim:  # the local search ended too early
             finer *= accuracy.finer
         aim = accuracy.aim(state.likely_gap, stop)
-        wanted = None if stop is None else stop.gap
-        solved = wanted is not None and state.likely_gap <= wanted
-        yield (state.certified(wanted) if certify else state.trusted()) if solved else state
+        yield state.checked(stop, certify)
 
         Z = atom(top, objective.mu, pairs)
         if step == "corrective":

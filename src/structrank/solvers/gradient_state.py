@@ -86,9 +86,15 @@ class GradientState(State):
             prove=prove,
         )
 
-    def trusted(self) -> State:
-        """The same iterate with the gap that a proof is likely to find."""
-        return replace(self, gap=self.likely_gap)
+    def checked(self, stop: Stop | None, certify: bool) -> State:
+        """The same iterate, with a better gap if it is likely to end the run.
+
+        This gap is proven, or taken for granted without `certify`.
+        """
+        wanted = None if stop is None else stop.gap
+        if wanted is None or self.likely_gap > wanted:
+            return self
+        return self.certified(wanted) if certify else replace(self, gap=self.likely_gap)
 
     def certified(self, wanted: float | None = None) -> State:
         return replace(self, gap=min(self.gap, self.prove(wanted)))
