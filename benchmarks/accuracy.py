@@ -1,10 +1,11 @@
 """How accurate a recovery is without any knowledge: no mu, no rank, no noise level.
 
-    python -m benchmarks.accuracy [--seeds 50] [--case 1-D] [--case 2-D] [--case 3-D]
+    python -m benchmarks.accuracy [--seeds 50] [--case 1-D] [--case 2-D] ... (also: 3-D, damped)
 
 Sinusoids have amplitudes `1 + 10^(c / 2)`, c uniform in [0, 1], and are at least 1.5 / length
-apart. `recover` finds modes, their number and the noise level. The oracle knows that the modes are
-undamped and how many there are, and starts least squares from the true ones. A fit that lets all
+apart; the last case has damped ones. `recover` finds modes, their number and the noise level. The
+oracle knows whether modes are damped and how many there are, and starts least squares from the true
+ones. A fit that lets all
 modes be damped fits six numbers for a 2-D mode and the oracle four, so its error is larger by a
 factor of about sqrt(6 / 4) = 1.22 (1-D: 1.15, 3-D: 1.26). `recover` holds modes undamped whose
 damping is not distinguishable from zero. The convex solution has a mu at the level of the noise.
@@ -42,6 +43,7 @@ class Case:
     seen: float
     snr: float
     real: bool
+    damping: float = 0.0  # the largest, per sample
 
     def draw(self, seed: int) -> SpectralSample:
         return sinusoids(
@@ -52,6 +54,7 @@ class Case:
             real=self.real,
             separation=1.5,
             spread=True,
+            damping=self.damping,
             rng=seed,
         )
 
@@ -66,6 +69,15 @@ CASES = {
         0.1,
         10.0,
         False,
+    ),
+    "damped": Case(
+        "256, 5 complex modes that decay to exp(-4) at most, 50% seen, SNR 10 dB",
+        256,
+        5,
+        0.5,
+        10**0.5,
+        False,
+        4 / 256,
     ),
 }
 

@@ -133,7 +133,7 @@ class TestRandomness:
         zero = LowRank.zeros(self.S.shape, self.b)
         base = RandomStarts(self.problem, zero).draw()
         seen = Mask(np.arange(25) % 3 > 0)
-        scaled = Problem(self.S, 1e100 * self.b, 0.5e100, seen)
+        scaled = Problem(self.S, 1e70 * self.b, 0.5e70, seen)
         assert np.allclose(base, RandomStarts(scaled, zero).draw())
         moved = Problem(self.S, self.b + 0.01 * (np.arange(25) == 4), 0.5, seen)
         others = [

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special
 
 from structrank import Hankel, Modes, Problem, recover, sinusoids
 from structrank.modal.greedy import greedy_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
+from structrank.modal.pencil import pencil_modes
 from structrank.modal.rate_fit import RateFit, RateSteps
 from structrank.modal.samples import channel_samples
 from structrank.selection.whiteness import WhitenessTest, is_white
-from structrank.signals.direct_modes import direct_fit, without_idle_dampings
+from structrank.signals.direct_modes import direct_fit, exact_modes, without_idle_dampings
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
 
@@ -177,3 +179,47 @@ class TestTrust:
         assert found.result.gap <= 1e-3
         assert found.result.rank >= 1
         assert found.result is found.result
+
+
+class TestExactSamples:
+    """Without noise, all modes above rounding are found."""
+
+    @pytest.mark.parametrize("decay", [2.0, 12.0])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_fifteen_damped_modes_in_128_samples(self, seed, decay):
+        rng = np.random.default_rng(seed)
+        poles = np.exp(2j * np.pi * rng.random(15) - decay / 128 * rng.random(15))
+        amplitudes = (1 + rng.random(15)) * np.exp(2j * np.pi * rng.random(15))
+        samples = np.power.outer(poles, np.arange(128)).T @ amplitudes
+        found = recover(samples)
+        assert found.rank == 15
+        distances = np.abs(found.modes.poles[:, 0] - poles[:, None])
+        assert np.max(np.min(distances, axis=1)) < 1e-10
+        np.testing.assert_allclose(found.signal, samples, atol=1e-10)
+
+    @pytest.mark.parametrize(
+        "function", [lambda t: 1 / (1 + 0.1 * t), lambda t: scipy.special.j0(0.2 * t)]
+    )
+    def test_sums_of_exponentials_for_a_function(self, function):
+        """More modes than the choice of mu finds: the error falls to rounding, without errors."""
+        samples = function(np.arange(100.0))
+        fits = [recover(samples, rank=rank, kind="refit") for rank in (2, 6, 10, 12)]
+        assert [fit.rank for fit in fits] == [2, 6, 10, 12]
+        errors = [np.max(np.abs(fit.signal - samples)) for fit in fits]
+        assert errors == sorted(errors, reverse=True)
+        assert errors[-1] < 1e-11
+
+    def test_a_function_with_gaps(self):
+        samples = 1 / (1 + 0.1 * np.arange(60.0))
+        gappy = np.where(np.arange(60) % 7 == 3, np.nan, samples)
+        fit = recover(gappy, rank=8, kind="refit")
+        assert fit.rank == 8
+        np.testing.assert_allclose(fit.signal, samples, atol=1e-5)
+
+    def test_what_rounding_hides_is_not_found(self):
+        problem = hankel_problem(0.9 ** np.arange(40.0))
+        assert len(pencil_modes(problem, problem.b)) == 1
+        assert pencil_modes(problem, problem.b, 2) is None
+        assert exact_modes(hankel_problem(np.random.default_rng(0).standard_normal(40))) is None
+        gappy = np.where(np.arange(40) == 5, np.nan, 0.9 ** np.arange(40.0))
+        assert exact_modes(hankel_problem(gappy)) is None

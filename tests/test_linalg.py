@@ -8,7 +8,7 @@ from conftest import LIBRARIES, random_array, to_library
 from scipy.sparse.linalg import svds
 
 from structrank import Hankel, LowRank
-from structrank._array import add_scaled, gram, inner, rotate, to_numpy
+from structrank._array import add_scaled, gram, inner, rotate, singular_values, svd, to_numpy
 from structrank.model.linalg import random_vector, top_singular_pairs
 
 pytestmark = pytest.mark.quick
@@ -234,3 +234,18 @@ class TestSymmetricLowRank:
         assert part.signs is not None
         zero = LowRank.zeros((8, 8), X.U)
         assert zero.symmetric_part().rank == 0
+
+
+def test_a_failure_of_the_usual_driver_is_no_failure(rng, monkeypatch):
+    A = random_array(rng, (5, 4), "complex128")
+    expected = np.linalg.svd(A, compute_uv=False)
+
+    def failing(*args, **kwargs):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr(np.linalg, "svd", failing)
+    U, s, Vh = svd(A)
+    assert np.allclose(U[:, :4] * s @ Vh, A)
+    assert np.allclose(s, expected)
+    assert np.allclose(singular_values(A), expected)
+    assert np.allclose(LowRank(A, np.eye(4) + 0j).singular_values(), expected)

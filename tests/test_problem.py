@@ -367,3 +367,25 @@ def test_affine_loss_is_that_of_the_signal(rng):
     assert point.loss == pytest.approx(np.sum((y - b) ** 2) / 2)
     assert point.violation_squared == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(objective.signal(point), y)
+
+
+class TestRangeOfSamples:
+    """One range of sizes for everything that takes samples, and one error beyond it."""
+
+    @pytest.mark.parametrize(
+        ("dtype", "size"), [(float, 1e76), (complex, 1e-76), (np.float32, 1e10)]
+    )
+    def test_beyond(self, b, dtype, size):
+        samples = (size * b / np.max(np.abs(b))).astype(dtype)
+        with pytest.raises(ValueError, match=r"the largest sample is \S+ in size, but \S+ to"):
+            Problem(S, samples, 1.0)
+
+    @pytest.mark.parametrize("size", [1e300, 1e-300, np.nan])
+    def test_what_is_not_seen_may_have_any_size(self, b, size):
+        seen = np.arange(9) != 4
+        assert Problem(S, np.where(seen, b, size), 1.0, Mask(seen)).sample_count == 8
+
+    def test_operators_and_zeros(self, b):
+        with pytest.raises(ValueError, match="largest sample"):
+            Problem(S, 1e80 * b, 1.0, aslinearoperator(np.eye(9)))
+        assert Problem(S, 0 * b, 1.0).sample_count == 9

@@ -28,7 +28,9 @@ from structrank import (
 )
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.modes import NoModes
+from structrank.selection import mu_search
 from structrank.selection.holdout import held_out_parts
+from structrank.signals import solutions
 from structrank.signals.channels import from_channels
 from structrank.signals.estimation import best_estimate
 from structrank.signals.problems import hankel_problem
@@ -156,6 +158,24 @@ def test_nothing_but_noise_is_no_signal(rng, undamped):
     assert (found.rank, found.modes) == (0, None)
     np.testing.assert_array_equal(found.signal, 0)
     assert found.sigma == pytest.approx(np.sqrt(np.mean(samples**2)))
+
+
+@pytest.mark.parametrize("place", [0, 10, 29])
+def test_an_impulse_takes_few_convex_solutions(place, monkeypatch):
+    calls = []
+    for module in (mu_search, solutions):
+
+        def counted(problem, *args, solve_at=module.solve_at, **options):
+            result = solve_at(problem, *args, **options)
+            calls.append(result.iterations)
+            return result
+
+        monkeypatch.setattr(module, "solve_at", counted)
+    samples = np.zeros(30)
+    samples[place] = 1.0
+    assert np.max(np.abs(recover(samples).signal)) <= 1.0
+    assert len(calls) <= 40
+    assert sum(calls) <= 400
 
 
 def test_more_modes_than_there_are_is_an_error():

@@ -23,6 +23,7 @@ from structrank import (
     Problem,
     Result,
     Status,
+    Stop,
     Sylvester,
     Toeplitz,
     Weighted,
@@ -35,6 +36,8 @@ from structrank.modal.model import ModalModel
 from structrank.modal.refitting import fit_at_rank, reweighted
 from structrank.modal.standard_errors import ErrorPropagation
 from structrank.modal.tangent import tangent_basis
+from structrank.solvers.conditional_gradient import gcgls_states
+from structrank.solvers.driver import iterate
 from structrank.solvers.state import History
 
 
@@ -673,6 +676,41 @@ def test_95_percent_intervals_cover(name, decibel):
 
 
 # -- how it shows itself ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [7, 13, 31, 40, 45, 49, 52])
+def test_modes_do_not_grow_where_nothing_is_seen(seed):
+    """Solutions that have not converged, with large gaps; found by random search.
+
+    Their refits had values of 2e2 to 1e161 times the samples.
+    """
+    rng = np.random.default_rng(seed)
+    n, k, has_imaginary = int(rng.integers(40, 120)), int(rng.integers(1, 6)), rng.random() < 0.5
+    f, d = 0.5 * rng.random(k), rng.choice([0, 1]) * rng.uniform(0, 3 / n, k)
+    y = np.exp(np.outer(np.arange(n), 2j * np.pi * f - d)) @ np.exp(2j * np.pi * rng.random(k))
+    y = y if has_imaginary else y.real
+    seen = rng.random(n) < rng.uniform(0.3, 1)
+    first, width = int(rng.integers(0, n)), int(n * rng.uniform(0.2, 0.6))
+    seen[first : first + width] = False
+    level = rng.choice([0, 0.01, 0.3])
+    b = y + level * (rng.standard_normal(n) + (1j * rng.standard_normal(n) if has_imaginary else 0))
+    mu = float(10 ** rng.uniform(-3, 0.5))
+    problem = Problem(Hankel(n, window=(n + 1) // 2), b, mu, Weighted("lifted", seen))
+    states = gcgls_states(problem, 1.0)
+    early = iterate(states, problem, stop=Stop(int(rng.integers(1, 8))))
+    scale = np.max(np.abs(b[seen]))
+    plain = fit_at_rank(early, early.rank)
+    assert np.max(np.abs(plain.y)) > 100 * scale
+    assert np.max(np.abs(refit(early).y)) <= 10 * scale
+
+
+def test_growth_that_the_samples_determine_is_kept():
+    """The largest values of a decay are not seen, but certain."""
+    t = np.arange(60)
+    y = 0.8**t + 1e-9 * np.random.default_rng(0).standard_normal(60)
+    problem = Problem(Hankel(60, window=30), y, 1e-6, Weighted("lifted", t >= 20))
+    fit = refit(result_of(problem, LowRank(0.8 ** t[:30, None], 0.8 ** t[:31, None])))
+    np.testing.assert_allclose(fit.y, 0.8**t, rtol=1e-3)
 
 
 def test_report_in_terminal_and_notebook():

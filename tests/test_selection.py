@@ -284,6 +284,13 @@ def test_a_trend_with_a_season(method):
     assert np.abs(chosen.refit.y - b).max() < 0.3
 
 
+@pytest.mark.parametrize("scale", [1e-74, 1e74])
+@pytest.mark.parametrize("method", ["noise", "information"])
+def test_ends_of_the_range_of_samples(scale, method):
+    b = noisy(tones(), 0.1)
+    assert select_mu(lifted(scale * b), method).rank == select_mu(lifted(b), method).rank
+
+
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_scale_does_not_matter(scale):
     one, other = (select_mu(lifted(c * noisy(tones(), 0.1))) for c in (1.0, scale))

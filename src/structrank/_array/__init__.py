@@ -4,6 +4,7 @@ NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_back
 BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
+from .factorizations import singular_values, svd
 from .namespace import (
     Array,
     NDArray,
@@ -43,7 +44,9 @@ __all__ = [
     "like",
     "real_dtype",
     "rotate",
+    "singular_values",
     "sum_of_products",
+    "svd",
     "to_numpy",
     "with_precision",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from numbers import Number
 from typing import Any
 
@@ -14,27 +12,9 @@ from .._array import (
     array_namespace,
     is_complex,
     is_numpy_array,
-    real_dtype,
     with_precision,
 )
-
-
-@dataclass(frozen=True)
-class SampleRange:
-    """The largest size of a sample, and the inverse of the smallest.
-
-    Solvers compute fourth powers of the samples.
-
-    Parameters
-    ----------
-    single : float
-        Limit in single precision. From rounding: its fourth power, 1e36, stays below 3.4e38.
-    double : float
-        Limit in double precision. From rounding: its fourth power, 1e300, stays below 1.8e308.
-    """
-
-    single: float = 1e9
-    double: float = 1e75
+from ..model.sample_range import SampleRange, is_single
 
 
 def in_range(values: Array, limits: SampleRange = SampleRange()) -> Array:
@@ -63,20 +43,10 @@ def in_range(values: Array, limits: SampleRange = SampleRange()) -> Array:
     >>> in_range(np.array([1e20], dtype=np.float32)).dtype
     dtype('float64')
     """
-    xp = array_namespace(values)
-    with np.errstate(over="ignore"):
-        sizes = xp.abs(values)
-    sizes = xp.where(xp.isfinite(values), sizes, xp.zeros_like(sizes))
-    largest = float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0
-    most = limits.single if _is_single(values) else limits.double
-    if largest == 0 or 1 / most <= largest <= most:
-        return values
-    if _is_single(values):
-        return xp.astype(values, _dtype(values, single=False))
-    raise ValueError(
-        f"the largest sample is {largest:.3g} in size, but {1 / most:g} to {most:g} is expected, "
-        f"so that its powers can be computed: divide the samples by {largest:.0e} first"
-    )
+    if is_single(values) and not limits.includes(values):
+        values = array_namespace(values).astype(values, _dtype(values, single=False))
+    limits.check(values)
+    return values
 
 
 def like_given(new: Array, given: Array) -> Array:
@@ -91,7 +61,7 @@ def like_given(new: Array, given: Array) -> Array:
     """
     if is_numpy_array(new):
         return with_precision(np.array(new), given)
-    return array_namespace(new).astype(new, _dtype(new, single=_is_single(given)), copy=False)
+    return array_namespace(new).astype(new, _dtype(new, single=is_single(given)), copy=False)
 
 
 def floating(values: Array) -> Array:
@@ -130,10 +100,6 @@ def floating(values: Array) -> Array:
         f"the samples have dtype {values.dtype}, but real or complex numbers are expected, NaN "
         "where missing"
     )
-
-
-def _is_single(values: Array) -> bool:
-    return bool(real_dtype(values) == array_namespace(values).float32)
 
 
 def _dtype(values: Array, *, single: bool) -> Any:

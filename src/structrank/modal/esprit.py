@@ -7,8 +7,9 @@ from typing import TypeGuard
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
+from .._array import Array, NDArray, to_numpy
 from .._checks import instance_of, positive_int
+from ..model.problem import Problem
 from ..solvers.result import Result
 from ..structures import Hankel, Structure
 from .modes import MAX_GROWTH, Modes, NoModes, exponentials, growth_over
@@ -73,17 +74,22 @@ def find_modes(
             "columns, but a shift needs windows of length 2 or more along every axis"
         )
     basis = _basis(result, structure, rank, finding.negligible)
-    shifts = [_shift(basis, axis) for axis in range(len(structure.window))]
-    vectors = _common_eigenvectors(shifts, finding.mixtures)
-    inverse = np.linalg.pinv(vectors)  # modes that coincide have no full set of eigenvectors
-    poles = np.stack([np.diag(inverse @ shift @ vectors) for shift in shifts], axis=1)
-    sizes = np.maximum(np.abs(poles), np.finfo(float).tiny)
-    return _with_amplitudes(Modes(np.angle(poles) / (2 * np.pi), -np.log(sizes)), result, structure)
+    return with_amplitudes(modes_of_basis(basis, finding), result.problem, result.y, structure)
 
 
 def has_modes(structure: Structure) -> TypeGuard[Hankel]:
     """Whether low rank means few modes; then the structure has the attributes of a `Hankel`."""
     return structure.has_modes
+
+
+def modes_of_basis(basis: NDArray, finding: ModeFinding = ModeFinding()) -> Modes:
+    """Find frequencies and dampings from orthonormal columns, shape (grid..., channels, rank)."""
+    shifts = [_shift(basis, axis) for axis in range(basis.ndim - 2)]
+    vectors = _common_eigenvectors(shifts, finding.mixtures)
+    inverse = np.linalg.pinv(vectors)  # modes that coincide have no full set of eigenvectors
+    poles = np.stack([np.diag(inverse @ shift @ vectors) for shift in shifts], axis=1)
+    sizes = np.maximum(np.abs(poles), np.finfo(float).tiny)
+    return Modes(np.angle(poles) / (2 * np.pi), -np.log(sizes))
 
 
 def _basis(result: Result, structure: Hankel, rank: int | None, negligible: float) -> NDArray:
@@ -126,16 +132,15 @@ def _common_eigenvectors(shifts: list[NDArray], count: int) -> NDArray:
     return min(found, key=np.linalg.cond)
 
 
-def _with_amplitudes(modes: Modes, result: Result, structure: Hankel) -> Modes:
-    """The modes with the amplitudes that fit the samples best."""
-    problem = result.problem
+def with_amplitudes(modes: Modes, problem: Problem, y: Array, structure: Hankel) -> Modes:
+    """The modes with the amplitudes that fit the samples best, or the signal y without samples."""
     growth = growth_over(modes.dampings, structure.lengths)
     if growth > MAX_GROWTH:
         raise NoModes(
             f"a mode grows by a factor of exp({growth:.0f}) over the signal, so it fits noise: "
             "pass a smaller rank, or solve with a larger mu"
         )
-    weights, values = np.ones(structure.signal_shape), result.y
+    weights, values = np.ones(structure.signal_shape), y
     if problem.sample_weights is not None:
         weights, values = to_numpy(problem.sample_weights), problem.data
     channels = (*structure.lengths, -1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .._array import NDArray, is_complex, like, to_numpy
+from .._array import NDArray, is_complex, like, svd, to_numpy
 from ..model.problem import Problem
 from .model import ModalModel
 from .modes import MAX_GROWTH, ModeErrors, Modes
@@ -146,7 +146,7 @@ class ModalFit:
         R, before = triangle[:-1, :-1], _residual_squared(triangle)
         scale = np.linalg.norm(R, axis=0)
         scale[scale == 0] = 1.0
-        U, s, Vh = np.linalg.svd(R / scale)
+        U, s, Vh = svd(R / scale)
         target = U.T @ triangle[:-1, -1]
         while True:
             step = Vh.T @ (s / (s**2 + damping) * target)

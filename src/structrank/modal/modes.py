@@ -125,7 +125,9 @@ class Modes:
             raise ValueError("the modes contain NaN or inf, but finite numbers are expected")
         f = f - np.round(f)
         f = np.where(f == 0.5, -0.5, f)
-        sizes = np.sqrt(np.sum(np.abs(amplitudes) ** 2, axis=tuple(range(1, amplitudes.ndim))))
+        largest = np.max(np.abs(amplitudes), initial=0.0) or 1.0  # squares may leave the range
+        shares = np.abs(amplitudes) / largest
+        sizes = np.sqrt(np.sum(shares**2, axis=tuple(range(1, amplitudes.ndim))))
         # Nine digits: rounding errors must not separate conjugate pairs of equal size.
         order = np.argsort(-np.round(sizes / np.max(sizes, initial=1e-300), 9), kind="stable")
         object.__setattr__(self, "frequencies", f[order])

@@ -158,6 +158,8 @@ def relative_violation(structure: Structure, X: LowRank, y: Array) -> float:
         apart = matrix - X.to_dense()
         square, distance = inner(matrix, matrix), inner(apart, apart)
     else:
+        size = float(np.max(np.abs(y))) or 1.0  # squares may leave the range
+        X, y = X.scaled(1 / size), y / size
         square = inner(y, structure.multiplicity * y)
-        distance = X.norm_squared() - 2 * inner(y, structure.adjoint(U, V)) + square
+        distance = X.norm_squared() - 2 * inner(y, structure.adjoint(X.U, X.V)) + square
     return float(np.sqrt(max(distance, 0.0) / square)) if square > 0 else 0.0

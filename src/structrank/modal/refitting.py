@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._array import to_numpy
 from .._checks import instance_of, positive, positive_int
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
@@ -19,6 +21,7 @@ from .esprit import find_modes, has_modes
 from .factored_refit import FactoredFitting, refit_factors
 from .fit import LevenbergMarquardt
 from .modal_refit import refit_modes
+from .modes import NoModes
 from .refit_result import (
     Refit,
     noise_deviation,
@@ -26,6 +29,35 @@ from .refit_result import (
     relative_violation,
     residual_squared,
 )
+
+
+@dataclass(frozen=True)
+class Runaway:
+    """When a fit is not trusted where nothing is seen, and what is tried instead; set by hand.
+
+    Attributes
+    ----------
+    largest_ratio : float
+        Largest value of the signal over the largest sample, unless it is certain.
+    absurd : float
+        Such a ratio from which on it is not certain: squares leave the range of numbers.
+    factor : float
+        From one rank to the next lower one that is tried.
+    """
+
+    largest_ratio: float = 10.0
+    absurd: float = 1e100
+    factor: float = 0.7
+
+    def holds(self, fit: Refit) -> bool:
+        """Return whether unseen values are far larger than the samples, and uncertain."""
+        if fit.modes is None or np.all(fit.problem.seen):
+            return False
+        scale = float(np.max(np.abs(to_numpy(fit.problem.b)[fit.problem.seen])))
+        ratio = float(np.max(np.abs(to_numpy(fit.y)))) / (scale or 1.0)
+        if ratio <= self.largest_ratio or fit.sigma is None or ratio > self.absurd:
+            return ratio > self.largest_ratio
+        return float(np.max(to_numpy(fit.stderr))) > scale
 
 
 def refit(
@@ -40,7 +72,9 @@ def refit(
 
     `min_y  ||weights (y - b)||^2  subject to  rank Q(y) <= rank`, by a local method that starts
     from the result. For Hankel and Toeplitz structures it fits the modes, which meets the
-    structure exactly. For others it fits the factors, with multipliers for the structure.
+    structure exactly. For others it fits the factors, with multipliers for the structure. Modes
+    that would grow far beyond the samples where nothing is seen are held undamped, and if that is
+    not enough, fewer are fitted: a solution that has not converged has modes that fit noise.
 
     Parameters
     ----------
@@ -78,7 +112,7 @@ def refit(
             "with a smaller mu"
         )
     sigma = None if sigma is None else positive(sigma, "sigma")
-    fit = fit_at_rank(result, rank, weights=weights, sigma=sigma, undamped=undamped)
+    fit = bounded_fit(result, rank, weights=weights, sigma=sigma, undamped=undamped)
     if not fit.converged:
         warnings.warn(
             "refit reached its iteration limit before converging, with a relative structure "
@@ -139,6 +173,66 @@ def fit_at_rank(
     X = result.X.balanced(0.0)
     start = LowRank(X.U[:, :rank], X.V[:, :rank])
     return refit_factors(problem, start, sigma=sigma, fitting=fitting)
+
+
+def bounded_fit(
+    result: Result,
+    rank: int,
+    *,
+    weights: Any = None,
+    sigma: float | None = None,
+    undamped: bool = False,
+    runaway: Runaway = Runaway(),
+) -> Refit:
+    """Fit a rank as `fit_at_rank` does, without modes that grow where nothing is seen.
+
+    A solution that has not converged has modes that fit noise. Over long gaps they may grow to any
+    size. Then all modes are held undamped; if that does not help, fewer modes are fitted.
+
+    Parameters
+    ----------
+    result : Result
+    rank : int
+        From zero to the rank of the result.
+    weights, sigma, undamped
+        As for `refit`.
+    runaway : Runaway
+
+    Returns
+    -------
+    Refit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, gcgls
+    >>> from structrank.modal.refitting import bounded_fit
+    >>> y = 0.9 ** np.arange(30.0)
+    >>> result = gcgls(Problem(Hankel(30, window=15), y, mu=0.5, measure="lifted"), lam=1.0)
+    >>> bool(np.allclose(bounded_fit(result, 1).y, y))
+    True
+    """
+    first = fit_at_rank(result, rank, weights=weights, sigma=sigma, undamped=undamped)
+    if not runaway.holds(first):
+        return first
+    for fewer in _ranks(rank, runaway.factor):
+        for still in (undamped, True):
+            if (fewer, still) == (rank, undamped):
+                continue
+            try:
+                fit = fit_at_rank(result, fewer, weights=weights, sigma=sigma, undamped=still)
+            except NoModes:
+                continue
+            if not runaway.holds(fit):
+                return fit
+    return fit_at_rank(result, 0, weights=weights, sigma=sigma)
+
+
+def _ranks(rank: int, factor: float) -> Iterator[int]:
+    """The rank itself, and lower ones."""
+    while rank:
+        yield rank
+        rank = int(factor * rank)
 
 
 def reweighted(problem: Problem, weights: Any = None) -> Problem:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import NDArray
+from .._array import NDArray, svd
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ErrorPropagation:
         scale = np.linalg.norm(jacobian, axis=0)
         most = np.max(scale, initial=0.0) or 1.0
         self.scale = np.where(scale > determinacy.no_influence * most, scale, most)
-        _, s, Vh = np.linalg.svd(np.linalg.qr(jacobian / self.scale, mode="r"))
+        _, s, Vh = svd(np.asarray(np.linalg.qr(jacobian / self.scale, mode="r")))
         count = int(np.count_nonzero(s > determinacy.singular * np.max(s, initial=0.0)))
         self.determined, self.free = Vh[:count].T / s[:count], Vh[count:].T
         self.undetermined = determinacy.undetermined

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, array_namespace, epsilon, inner, is_complex, like, to_numpy
+from .._array import (
+    Array,
+    array_namespace,
+    epsilon,
+    inner,
+    is_complex,
+    like,
+    singular_values,
+    to_numpy,
+)
 from ..structures import Structure
 from .linalg import Rounding
 
@@ -178,11 +187,11 @@ def nuclear_norm_bound(
         dense = to_numpy(structure.to_dense(y))
         if structure.symmetric and not is_complex(y):
             return float(np.sum(np.abs(np.linalg.eigvalsh(dense))))
-        return float(np.sum(np.linalg.svd(dense, compute_uv=False)))
+        return float(np.sum(singular_values(dense)))
     linalg = array_namespace(y).linalg
     W, _ = linalg.qr(structure.matmul(y, guess))
     R = linalg.qr(structure.rmatmul(y, W))[1]
-    inside = np.linalg.svd(to_numpy(R).astype(complex), compute_uv=False)
+    inside = singular_values(to_numpy(R).astype(complex))
     total = inner(y, like(structure.multiplicity.astype(float), y, real=True) * y)
     if structure.offset is not None:
         offset = like(structure.offset, y)

@@ -20,6 +20,8 @@ from .._array import (
     is_complex,
     is_numpy_array,
     like,
+    singular_values,
+    svd,
 )
 
 Product = Callable[[Array], Array]
@@ -205,7 +207,7 @@ class _Bidiagonalisation:
 
     def bound(self, start: Array, failure: float) -> float:
         """Return a bound of the top singular value that fails with a known probability."""
-        values = np.linalg.svd(self._projected(), compute_uv=False)
+        values = singular_values(self._projected())
         couplings = np.array(self.alphas) * np.array(self.betas)
         safety = 1 + self.lanczos.rounding.norms * self.epsilon
         return _probable_bound(values, couplings, start, failure, safety)
@@ -224,7 +226,7 @@ class _Bidiagonalisation:
 
     def _svd(self) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Compute the SVD of the projected matrix, and the residuals of its pairs."""
-        P, values, Qh = np.linalg.svd(self._projected())
+        P, values, Qh = svd(self._projected())
         return P, values, Qh, self.betas[-1] * np.abs(P[-1])
 
     def _projected(self) -> NDArray:

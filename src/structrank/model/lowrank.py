@@ -17,6 +17,7 @@ from .._array import (
     is_floating,
     like,
     rotate,
+    svd,
     to_numpy,
 )
 
@@ -168,7 +169,7 @@ class LowRank:
         linalg = array_namespace(self.U).linalg
         QU, RU = linalg.qr(self.U)
         QV, RV = linalg.qr(self.V)
-        left, s, right_h = np.linalg.svd(to_numpy(RU) @ to_numpy(RV).conj().T)
+        left, s, right_h = svd(to_numpy(RU) @ to_numpy(RV).conj().T)
         return (QU, left[:, : s.size]), s, (QV, right_h.conj().T[:, : s.size])
 
     def matmul(self, Z: Array) -> Array:

@@ -21,6 +21,7 @@ from .._checks import floating_array, instance_of, positive
 from ..structures import Structure
 from .lowrank import LowRank
 from .measure import as_measure
+from .sample_range import SampleRange
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +37,8 @@ class Problem:
     b : array
         The samples, real or complex floating point, as an array of NumPy, PyTorch, CuPy or JAX.
         The solution has the same library, device and precision. With a mask or weights, `b` has
-        the signal's shape; entries that are not seen are ignored and may be NaN.
+        the signal's shape; entries that are not seen are ignored and may be NaN. The largest is
+        between 1e-75 and 1e75 in size, in single precision between 1e-9 and 1e9.
     mu : float
         Weight of the nuclear norm, above zero.
     measure : optional
@@ -83,6 +85,7 @@ class Problem:
                 "b contains NaN or inf where it is seen, but finite numbers are expected"
                 + (hint if whole else "")
             )
+        SampleRange().check(to_numpy(b)[self.seen])
         offset = self.structure.offset
         if offset is not None and np.iscomplexobj(offset) and not is_complex(self.backprojection):
             raise ValueError(

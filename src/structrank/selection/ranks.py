@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import NDArray, inner, to_numpy
+from .._array import NDArray, inner, singular_values, to_numpy
 from .._checks import instance_of
 from ..modal.modes import NoModes
 from ..modal.refit_result import Refit, information_criterion, number_count
@@ -97,7 +97,7 @@ def least_information(problem: Problem, limit: DenseLimit = DenseLimit()) -> NDA
     if not structure.has_modes or not limit.allows(structure):
         return np.zeros(0)
     b = to_numpy(problem.b)
-    squares = np.linalg.svd(to_numpy(structure.to_dense(problem.b)), compute_uv=False) ** 2
+    squares = singular_values(to_numpy(structure.to_dense(problem.b))) ** 2
     rest = np.append(np.cumsum(squares[::-1])[::-1], 0.0) / np.max(structure.multiplicity)
     size = float(np.sum(np.abs(b) ** 2))
     numbers = number_count(problem)

@@ -12,6 +12,7 @@ from ..modal.fit import LevenbergMarquardt
 from ..modal.greedy import greedy_modes
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import Modes
+from ..modal.pencil import pencil_modes
 from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..model.problem import Problem
@@ -119,9 +120,12 @@ def direct_fit(
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
     problem, undamped, given = reweighted(problem), known.undamped, modes is not None
-    if modes is None:
-        modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
+    if modes is None and not undamped:
+        modes = exact_modes(problem, known.rank)
     met, white = _explained(problem, modes, search)
+    if not (met or given):
+        modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
+        met, white = _explained(problem, modes, search)
     few = number_count(problem) <= search.few
     if few and not (met or white or undamped or given):
         others = greedy_modes(problem, rank=known.rank, undamped=True)
@@ -138,6 +142,15 @@ def direct_fit(
     sure = known.rank is not None and not given
     trusted = met or (white and (sure or _predicts(fit, known, search)))
     return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted, met)
+
+
+def exact_modes(problem: Problem, rank: int | None = None) -> Modes | None:
+    """Return the modes of samples without gaps and noise; None if there are too many for that."""
+    if not np.all(problem.seen):
+        return None
+    modes = pencil_modes(problem, problem.b, rank)
+    few = modes is not None and 2 * len(modes) < np.prod(problem.b.shape)
+    return modes if few else None
 
 
 def without_idle_dampings(

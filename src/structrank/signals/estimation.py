@@ -83,6 +83,7 @@ def best_estimate(
     parts: HeldOutParts = HeldOutParts(),
     effort: Effort = Effort(),
     progress: bool = False,
+    warn: bool = True,
 ) -> Found:
     """Let the candidates predict held-out samples, and return the estimate of the best.
 
@@ -105,6 +106,8 @@ def best_estimate(
         What is tried for signals that are no sums of a few modes.
     progress : bool
         Show progress bars.
+    warn : bool
+        Warn if the convex solution did not converge.
 
     Returns
     -------
@@ -122,7 +125,7 @@ def best_estimate(
         direct = competing[0].direct_estimate(solution)
         if direct is not None:
             return Found(
-                direct, competing[0], _proven(solution.result, problem), solution.selection
+                direct, competing[0], _proven(solution.result, problem, warn), solution.selection
             )
     with tqdm(desc="predict held-out samples", disable=not progress) as bar:
         trial = hold_out(problem, known, solution, parts, advance=bar.update)
@@ -137,7 +140,7 @@ def best_estimate(
         solve = partial(_solved_for_errors, problem, known, mean_residual(chosen))
         return Found(estimate, chosen[0].candidate, solve, None)
     result = solution.result if estimate.result is None else estimate.result
-    return Found(estimate, chosen[0].candidate, _proven(result, problem), solution.selection)
+    return Found(estimate, chosen[0].candidate, _proven(result, problem, warn), solution.selection)
 
 
 def _found_directly(
@@ -153,9 +156,9 @@ def _has_local_windows(problem: Problem) -> bool:
     return bool(local_windows(structure.lengths, prod(structure.block or (1,))))
 
 
-def _proven(result: Result, problem: Problem) -> Callable[[], Result]:
+def _proven(result: Result, problem: Problem, warn: bool) -> Callable[[], Result]:
     """Defer the proof of a convex solution's gap, and warn now if the solution did not converge."""
-    if not result.status.converged:
+    if warn and not result.status.converged:
         warn_caller(
             f"recover: the convex solution {result.outcome}, so mu, rank and noise may be "
             "chosen less well than usual: pass rank or sigma if they are known",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,11 @@ from ..solvers.stopping import ConvergenceWarning
 from ..views import Summary, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable
-from .backtesting import Extrapolation, ForecastSearch, forecast_past
+from .backtesting import Extrapolation, ForecastSearch
 from .caller import warn_caller
-from .channels import channel_sizes, from_channels, scaled_modes
+from .channel_groups import Members, channel_rows
+from .channel_units import channel_units
+from .forecast_groups import GroupForecast, forecast_group, groups_to_forecast, put_together
 from .reports import forecast_report
 
 
@@ -42,14 +45,18 @@ class Forecast(Summary, Reportable):
     modes : Modes
         The (damped) sinusoids, exponentials and trends the series is the sum of.
     past_error : float
-        Root mean square error of these forecasts. With channels of very different size each
-        channel is in units of its own size.
-    refit : Refit
-        The fit of the series and what follows, in these units.
+        Root mean square error of these forecasts. With channels of different size each channel is
+        in units of its own size.
+    refits : list of Refit
+        The fits of the series and what follows, in these units and for each group of channels.
     channels : int or None
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
         The samples that were given.
+    groups : list of tuple of int
+        The channels that were forecast together; each of those that share nothing is alone.
+    scaled : bool
+        Whether channels were divided by their sizes.
 
     Examples
     --------
@@ -68,9 +75,16 @@ class Forecast(Summary, Reportable):
     rank: int
     modes: Modes
     past_error: float
-    refit: Refit
+    refits: list[Refit]
     channels: int | None
     samples: Any
+    groups: list[Members]
+    scaled: bool
+
+    @property
+    def refit(self) -> Refit:
+        """The fit of the series and what follows; of the first group, if there are several."""
+        return self.refits[0]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the forecast after the samples that it continues, with its intervals.
@@ -113,6 +127,7 @@ class Forecast(Summary, Reportable):
         return [
             ("steps", str(len(self.mean))),
             ("rank", str(self.rank)),
+            *channel_rows(self.groups),
             ("past error", f"{self.past_error:.4g} (root mean square)"),
             ("intervals", f"{self.level:.0%}"),
         ]
@@ -150,7 +165,9 @@ def forecast(
     window : int, optional
         Rows of the Hankel matrix. Default: half of the series.
     channels : int, optional
-        The axis that holds channels, which share their modes: 1.
+        The axis that holds channels: 1. They may have different units: offsets are subtracted and
+        channels are scaled before the work. Channels that share no modes are found by predictions
+        of held-out samples and are forecast alone, unless rank is given.
     sigma : float, optional
         Standard deviation of the noise, if known.
     undamped : bool
@@ -183,33 +200,50 @@ def forecast(
     values = to_numpy(given.values)
     channels = given.channels if channels is None else channels
     _check_series(values, channels)
-    sizes = channel_sizes(values, channels) if sigma is None else 1.0
-    values = values / sizes
+    units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
+    values = units.common(values)
     how = Extrapolation(window, channels, sigma, undamped, rng, progress)
-    selection = how.select(values)
-    past = forecast_past(values, steps, known, selection, how)
-    if not past.converged:
+    groups = groups_to_forecast(values, known, how)
+    found = [forecast_group(values, members, steps, known, how) for members in groups]
+    _warn_unless_converged(found)
+    ahead = units.estimate(put_together(found))
+    mean, stderr = (to_numpy(part)[len(values) :] for part in (ahead.signal, ahead.stderr))
+    assert ahead.modes is not None
+    lower, upper = _interval(mean, stderr, level)
+    errors = [one.past.error for one in found for _ in one.members]
+    return Forecast(
+        given.follow(mean),
+        given.follow(stderr),
+        given.follow(lower),
+        given.follow(upper),
+        level,
+        ahead.rank,
+        ahead.modes,
+        float(np.sqrt(np.mean(np.square(errors)))),
+        [one.fit for one in found],
+        channels,
+        samples,
+        groups,
+        units.scaled,
+    )
+
+
+def _warn_unless_converged(found: Sequence[GroupForecast]) -> None:
+    if not all(one.past.converged for one in found):
         warn_caller(
             "forecast: the convex solution of the series, or of a part of it, stopped at its "
             "iteration limit, so the rank may be chosen less well than usual: pass rank if it is "
             "known",
             ConvergenceWarning,
         )
-    fit = how.extrapolate(selection, past.rank, len(values) + steps)
-    spread = past.widening * np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
-    mean, stderr = (
-        sizes * from_channels(part, channels)[len(values) :] for part in (fit.y, spread)
-    )
+
+
+def _interval(mean: NDArray, stderr: NDArray, level: float) -> tuple[NDArray, NDArray]:
+    """Return the ends of intervals; those of complex numbers have both parts by themselves."""
     reach = ndtri((1 + level) / 2) * stderr
-    if np.iscomplexobj(mean):  # both parts by themselves
+    if np.iscomplexobj(mean):
         reach = reach * (1 + 1j) / np.sqrt(2)
-    assert fit.modes is not None
-    parts = (mean, stderr.real, mean - reach, mean + reach)
-    mean, stderr, lower, upper = (given.follow(part) for part in parts)
-    modes = scaled_modes(fit.modes, sizes)
-    return Forecast(
-        mean, stderr, lower, upper, level, fit.rank, modes, past.error, fit, channels, samples
-    )
+    return mean - reach, mean + reach
 
 
 def _check_series(

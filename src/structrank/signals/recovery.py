@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, to_numpy
+from .._array import NDArray, to_numpy
 from .._checks import one_of
 from ..io.containers import unwrap
 from ..modal.modes import Modes
@@ -22,8 +22,11 @@ from ..views.content import Report
 from ..views.report import Reportable
 from .caller import warn_caller
 from .candidates import CANDIDATES, Candidate, ConvexSolution, FitOfModes
-from .channels import channel_axis, channel_sizes, from_channels, scaled_modes
-from .estimation import AUTO, best_estimate
+from .channel_estimate import estimate_in_groups
+from .channel_groups import Members, all_channels, channel_groups, channel_rows
+from .channel_units import channel_units
+from .channels import channel_axis, from_channels
+from .estimation import AUTO, Found, best_estimate
 from .outliers import search_outliers
 from .problems import hankel_problem, is_large
 from .reports import recovery_report
@@ -48,7 +51,7 @@ class Recovery(Summary, Reportable):
         were fitted.
     sigma : float or None
         Standard deviation of the noise in the samples; None unless modes were fitted, or if it
-        differs between channels of very different size.
+        differs between channels of different size.
     kind : {"refit", "convex", "average"}
         Which estimate predicted held-out samples best: the fit of a few modes, the convex solution,
         or the average of local fits (`structrank.signals.logdet`) and of the convex solution where
@@ -67,6 +70,8 @@ class Recovery(Summary, Reportable):
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
         The samples that were given.
+    groups : list of tuple of int
+        The channels that were fitted together; each of those that share nothing is alone.
 
     Examples
     --------
@@ -88,6 +93,7 @@ class Recovery(Summary, Reportable):
     selection: Selection | None
     channels: int | None
     samples: Any
+    groups: list[Members]
 
     @cached_property
     def result(self) -> Result:
@@ -139,6 +145,7 @@ class Recovery(Summary, Reportable):
         return [
             ("signal", f"{shape}, {self.result.problem.sample_count} values seen"),
             ("rank", str(self.rank)),
+            *channel_rows(self.groups),
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("estimate", self.candidate.label),
             ("mu", f"{self.result.problem.mu:.4g}"),
@@ -187,8 +194,10 @@ def recover(
         or less if it would hold more than 300 values in all channels. Local fits choose windows
         of their own.
     channels : int, optional
-        The axis that holds channels, which share their modes. The columns of a DataFrame are
-        channels.
+        The axis that holds channels, which share modes. The columns of a DataFrame are channels.
+        They may have different units: offsets are subtracted and channels are scaled before the
+        work, unless mu is given. In tables of series, channels that share nothing are found by
+        predictions of held-out samples and are fitted alone, unless mu or rank is given.
     mu : float, optional
         Price of the nuclear norm, if not to be chosen.
     rank : int, optional
@@ -230,37 +239,36 @@ def recover(
     known = Known(mu, rank, sigma, undamped, rng)
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
-    sizes = channel_sizes(given.values, axis) if sigma is mu is None else 1.0
-    values = to_numpy(given.values) / sizes if np.ndim(sizes) else given.values
-    problem = hankel_problem(values, window, axis)
+    units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
+    problem = hankel_problem(units.common(given.values), window, axis)
     outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
     candidates = CANDIDATES
     if robust:
         outliers, candidates = _outliers(problem, known)
         problem = problem.without(outliers)
-    structure: Any = problem.structure
-    large = is_large(structure.lengths, prod(structure.block or (1,)))
-    large = large and window is None and rank is None and kind == AUTO
-    found = best_estimate(
-        problem, known, kind, large=large, candidates=candidates, progress=progress
-    )
-    estimate = found.estimate
-
-    def back(values: Array) -> Any:
-        return given.wrap(from_channels(values, axis) * sizes)
-
+    may_be_large = window is rank is None and kind == AUTO
+    options: dict[str, Any] = {"known": known, "kind": kind, "progress": progress}
+    best: Any = partial(_best, may_be_large=may_be_large, **options)
+    groups = all_channels(problem)
+    if rank is mu is None:
+        groups = channel_groups(problem, lambda part: best(part, warn=False).estimate.signal, rng)
+    if len(groups) == 1:
+        best = partial(best, candidates=candidates)
+    found = estimate_in_groups(problem, groups, best, rng)
+    estimate = units.estimate(found.estimate)
     return Recovery(
-        back(estimate.signal),
-        back(estimate.stderr),
+        given.wrap(estimate.signal),
+        given.wrap(estimate.stderr),
         estimate.rank,
-        None if estimate.modes is None else scaled_modes(estimate.modes, sizes),
-        estimate.sigma if estimate.sigma is not None and np.ndim(sizes) == 0 else sigma,
+        estimate.modes,
+        sigma if estimate.sigma is None else estimate.sigma,
         found.candidate.name,
         from_channels(outliers, axis),
         found.solve,
         found.selection,
         axis,
         samples,
+        groups,
     )
 
 
@@ -271,3 +279,10 @@ def _outliers(problem: Problem, known: Known) -> tuple[NDArray, tuple[Candidate,
         warn_caller(f"recover: {found.doubt}")
     fit = FitOfModes(found.direct)
     return found.outliers, tuple(fit if c.name == fit.name else c for c in CANDIDATES)
+
+
+def _best(problem: Problem, *, may_be_large: bool, **options: Any) -> Found:
+    """Return the best estimate for a problem of all channels, or of some of them."""
+    structure: Any = problem.structure
+    large = may_be_large and is_large(structure.lengths, prod(structure.block or (1,)))
+    return best_estimate(problem, large=large, **options)

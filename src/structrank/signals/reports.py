@@ -23,6 +23,7 @@ from ..views.content import (
     SideBySide,
     number_and_error,
 )
+from .channel_groups import channel_rows
 from .tables import modes_table
 
 if TYPE_CHECKING:
@@ -67,13 +68,18 @@ def forecast_report(ahead: Forecast) -> Report:
         f"interval with probability {ahead.level:.0%}.",
         before + steps,
     )
-    sigma, same_units = ahead.refit.sigma, ahead.modes is ahead.refit.modes
-    units = "" if same_units else ", each channel in units of its own size"
+    levels = [fit.sigma for fit in ahead.refits if fit.sigma is not None]
+    noise = ", ".join(f"{sigma:.4g}" for sigma in levels)
+    units = "" if not ahead.scaled else ", each channel in units of its own size"
+    parameters, numbers = (
+        sum(getattr(fit, name) for fit in ahead.refits) for name in ("parameters", "sample_count")
+    )
     settings = [
         ("steps", str(steps)),
         ("rank", f"{ahead.rank}, the number of modes"),
-        ("noise", "unknown" if sigma is None else f"{sigma:.4g} (standard deviation{units})"),
-        ("fitted", f"{ahead.refit.parameters} parameters to {ahead.refit.sample_count} numbers"),
+        *channel_rows(ahead.groups),
+        ("noise", f"{noise} (standard deviation{units})" if noise else "unknown"),
+        ("fitted", f"{parameters} parameters to {numbers} numbers"),
         ("intervals", f"{ahead.level:.0%}"),
     ]
     model = "a sum of a few (damped) sinusoids, exponentials and slow trends"
@@ -143,6 +149,7 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
         ("estimate", found.candidate.label),
         ("rank", str(found.rank)),
+        *channel_rows(found.groups),
         ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
         ("noise", noise),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._array import NDArray, epsilon
+from .._array import NDArray, epsilon, inner, like, to_numpy
 from .._checks import positive, positive_int
+from ..modal.modal_refit import refit_modes
 from ..modal.modes import NoModes
+from ..modal.pencil import pencil_modes
 from ..modal.refit_result import Refit
-from ..modal.refitting import fit_at_rank
+from ..modal.refitting import bounded_fit, reweighted
 from ..model.largest_mu import mu_max
 from ..model.lowrank import LowRank
 from ..model.objective import natural_lam
@@ -59,7 +61,7 @@ class Known:
 
     def refit(self, result: Result, rank: int) -> Refit:
         """Return the fit of a number of modes, with what is known about noise and damping."""
-        return fit_at_rank(result, rank, sigma=self.sigma, undamped=self.undamped)
+        return bounded_fit(result, rank, sigma=self.sigma, undamped=self.undamped)
 
 
 @dataclass(frozen=True)
@@ -114,10 +116,13 @@ class RankSearch:
         From one mu to the next. Taste: each solution is a good start for the next.
     smallest : float
         Last mu over the first. Taste: what a smaller mu adds is the size of rounding.
+    clean : float
+        Residual over samples below which they have hardly any noise. Taste: 60 dB.
     """
 
     factor: float = 0.5
     smallest: float = 1e-4
+    clean: float = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,11 +177,30 @@ def solve_and_refit(problem: Problem, known: Known, *, progress: bool = False) -
         result = solver.solve(problem, known.mu, None)
         fit = choose_rank(result, known.sigma)
     if known.rank is not None:
-        result = with_rank(result, known.rank)
-        fit = known.refit(result, known.rank)
+        result, fit = _fit_of_rank(result, fit, known, known.rank)
     elif known.undamped and fit.rank:
         fit = known.refit(result, fit.rank)
     return Solution(result, solver, fit, selection)
+
+
+def _fit_of_rank(result: Result, fit: Refit, known: Known, rank: int) -> tuple[Result, Refit]:
+    """Return a convex solution and the fit of a rank.
+
+    If the solution has a lower rank and there is hardly any noise, lowering mu takes long and may
+    not help. Then modes come from the singular vectors of the samples, with gaps filled by `fit`.
+    """
+    problem = reweighted(result.problem)
+    if result.rank < rank and problem.structure.has_modes:
+        filled = like(np.where(problem.seen, to_numpy(problem.b), to_numpy(fit.y)), fit.y)
+        modes = pencil_modes(problem, filled, rank)
+        if modes is not None:
+            other = refit_modes(problem, modes, sigma=known.sigma, undamped=known.undamped)
+            if other.residual_squared <= RankSearch().clean ** 2 * inner(
+                problem.data, problem.data
+            ):
+                return result, other
+    result = with_rank(result, rank)
+    return result, known.refit(result, rank)
 
 
 def solve_roughly(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import svd
 
-from .._array import NDArray, epsilon, inner, is_complex, is_numpy_array
+from .._array import NDArray, epsilon, inner, is_complex, is_numpy_array, singular_values
 from ..model.certificate import DenseLimit, dual_bound
 from ..model.linalg import Rounding
 from ..model.lowrank import LowRank
@@ -222,7 +222,7 @@ class Splitting:
     def _singular_values(self, Z: NDArray) -> NDArray:
         if self.symmetric:
             return np.abs(np.linalg.eigvalsh(Z))
-        return np.linalg.svd(Z, compute_uv=False)
+        return singular_values(Z)
 
     def _norm(self, Z: NDArray) -> float:
         """Compute the top singular value."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, add_rotated, array_namespace, gram, inner, like, rotate, to_numpy
+from .._array import Array, add_rotated, array_namespace, gram, inner, like, rotate, svd, to_numpy
 from ..model.lowrank import LowRank
 from ..structures import Structure
 
@@ -74,7 +74,7 @@ def _leading(structure: Structure, y: Array, V: Array) -> tuple[Array, np.ndarra
     linalg = array_namespace(y).linalg
     U, _ = linalg.qr(structure.matmul(y, V))
     V, R = linalg.qr(structure.rmatmul(y, U))
-    left, s, right = np.linalg.svd(to_numpy(R).conj().T)
+    left, s, right = svd(to_numpy(R).conj().T)
     return rotate(U, left), s, rotate(V, right.conj().T)
 
 

@@ -1,0 +1,68 @@
+"""The sizes that samples may have, so that their powers can be computed: the same everywhere."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array, array_namespace, real_dtype
+
+
+@dataclass(frozen=True)
+class SampleRange:
+    """The largest size of a sample, and the inverse of the smallest.
+
+    Solvers compute fourth powers of the samples.
+
+    Parameters
+    ----------
+    single : float
+        Limit in single precision. From rounding: its fourth power, 1e36, stays below 3.4e38.
+    double : float
+        Limit in double precision. From rounding: its fourth power, 1e300, stays below 1.8e308.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.sample_range import SampleRange
+    >>> [SampleRange().includes(1e20 * np.ones(3, dtype)) for dtype in ("float32", "float64")]
+    [False, True]
+    """
+
+    single: float = 1e9
+    double: float = 1e75
+
+    def includes(self, values: Array) -> bool:
+        """Return whether the largest of some values is zero or in range; NaN does not count."""
+        most, largest = self._limit(values), largest_size(values)
+        return largest == 0 or 1 / most <= largest <= most
+
+    def check(self, values: Array) -> None:
+        """Raise a ValueError unless the largest of some values is zero or in range."""
+        if self.includes(values):
+            return
+        most, largest = self._limit(values), largest_size(values)
+        raise ValueError(
+            f"the largest sample is {largest:.3g} in size, but {1 / most:g} to {most:g} is "
+            "expected, so that its powers can be computed: divide the samples by "
+            f"{largest:.0e} first"
+        )
+
+    def _limit(self, values: Array) -> float:
+        return self.single if is_single(values) else self.double
+
+
+def is_single(values: Array) -> bool:
+    """Whether values are in single precision."""
+    return bool(real_dtype(values) == array_namespace(values).float32)
+
+
+def largest_size(values: Array) -> float:
+    """Return the largest modulus of some values; those that are not finite do not count."""
+    xp = array_namespace(values)
+    with np.errstate(over="ignore"):
+        sizes = xp.abs(values)
+    sizes = xp.where(xp.isfinite(values), sizes, xp.zeros_like(sizes))
+    return float(xp.max(sizes)) if math.prod(sizes.shape) else 0.0

@@ -1,0 +1,95 @@
+"""Forecasts of groups of channels, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._array import NDArray, to_numpy
+from ..modal.refit_result import Refit
+from ..model.problem import Problem
+from ..selection.mu import search_mu
+from .backtesting import Extrapolation, Past, forecast_past
+from .channel_estimate import merged
+from .channel_groups import Members, all_channels, channel_groups
+from .estimates import Estimate
+from .problems import hankel_problem
+
+
+@dataclass(frozen=True, eq=False)
+class GroupForecast:
+    """The forecast of some channels.
+
+    Attributes
+    ----------
+    members : tuple of int
+        The channels; (0,) for a series without channels.
+    past : Past
+        What forecasts of known samples say.
+    fit : Refit
+        The fit of the series and what follows.
+    """
+
+    members: Members
+    past: Past
+    fit: Refit
+
+    def estimate(self) -> Estimate:
+        """Return the series and what follows, with standard errors of samples."""
+        fit = self.fit
+        spread = np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
+        return Estimate(fit.y, self.past.widening * spread, fit.rank, fit.modes, fit.sigma)
+
+
+def groups_to_forecast(values: NDArray, known: int | None, how: Extrapolation) -> list[Members]:
+    """Return the channels of a table that share modes, found by held-out samples.
+
+    Parameters
+    ----------
+    values : ndarray
+        The series, NaN where missing.
+    known : int or None
+        The rank, if known; then it is that of all channels.
+    how : Extrapolation
+    """
+
+    def signal(problem: Problem) -> NDArray:
+        return to_numpy(search_mu(problem, sigma=how.sigma, rng=how.rng).refit.y)
+
+    problem = hankel_problem(values, how.window, how.channels)
+    return all_channels(problem) if known is not None else channel_groups(problem, signal, how.rng)
+
+
+def forecast_group(
+    values: NDArray, members: Members, steps: int, known: int | None, how: Extrapolation
+) -> GroupForecast:
+    """Forecast some channels of a table.
+
+    Parameters
+    ----------
+    values : ndarray
+        The series, NaN where missing.
+    members : tuple of int
+        The channels.
+    steps : int
+        Number of samples to forecast.
+    known : int or None
+        The rank, if known.
+    how : Extrapolation
+    """
+    if how.channels is not None and len(members) < values.shape[1]:
+        alone = len(members) == 1
+        values = values[:, members[0]] if alone else values[:, list(members)]
+        how = replace(how, channels=None if alone else how.channels)
+    selection = how.select(values)
+    past = forecast_past(values, steps, known, selection, how)
+    return GroupForecast(members, past, how.extrapolate(selection, past.rank, len(values) + steps))
+
+
+def put_together(found: Sequence[GroupForecast]) -> Estimate:
+    """Return one estimate of all channels, in the shape of a structure's signals."""
+    if len(found) == 1:
+        return found[0].estimate()
+    return merged([one.estimate() for one in found], [one.members for one in found])
