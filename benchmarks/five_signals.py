@@ -36,9 +36,9 @@ except ImportError:  # versions before all names were in one place
     from structrank.applications import recover
 
 warnings.simplefilter("ignore")
-samples = np.load(sys.argv[1])
+samples, channels = np.load(sys.argv[1]), None if sys.argv[3] == "None" else int(sys.argv[3])
 began = time.process_time()
-found = recover(samples)
+found = recover(samples, channels=channels)
 seconds = time.process_time() - began
 np.save(sys.argv[2], found.signal)
 print(seconds, found.kind, found.rank)
@@ -103,22 +103,39 @@ def gappy(kind: str, length: int, seed: int, missing: float = 0.4) -> Gappy:
     return Gappy(truth, np.where(rng.random(length) < missing, np.nan, truth + sigma * noise))
 
 
-def call(signal: Gappy, source: Path, limit: float) -> Call:
+@dataclass(frozen=True)
+class Answer:
+    """What a process of its own printed and found; without a signal if it was stopped."""
+
+    seconds: float
+    signal: np.ndarray | None = None
+    found: str = "stopped"
+
+
+def answer(samples: np.ndarray, source: Path, limit: float, channels: int | None = None) -> Answer:
     """Run `recover` of a version in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder) / "samples.npy", Path(folder) / "signal.npy"
-        np.save(given, signal.samples)
+        np.save(given, samples)
         environment = {**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"}
-        command = [sys.executable, "-c", CALL, str(given), str(found)]
+        command = [sys.executable, "-c", CALL, str(given), str(found), str(channels)]
         try:
             done = subprocess.run(
                 command, env=environment, timeout=limit, capture_output=True, text=True, check=True
             )
         except subprocess.TimeoutExpired:
-            return Call(limit, float("nan"), "stopped")
+            return Answer(limit)
         seconds, *what = done.stdout.split()
-        error = np.sqrt(np.mean(np.abs(np.load(found) - signal.truth) ** 2))
-        return Call(float(seconds), float(error), " ".join(what))
+        return Answer(float(seconds), np.load(found), " ".join(what))
+
+
+def call(signal: Gappy, source: Path, limit: float) -> Call:
+    """Run `recover` of a version, and compare what it finds with the truth."""
+    found = answer(signal.samples, source, limit)
+    error = float("nan")
+    if found.signal is not None:
+        error = float(np.sqrt(np.mean(np.abs(found.signal - signal.truth) ** 2)))
+    return Call(found.seconds, error, found.found)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from structrank.modal.model import ModalModel
 from structrank.modal.pencil import pencil_modes
 from structrank.modal.rate_fit import RateFit, RateSteps
 from structrank.modal.samples import channel_samples
+from structrank.modal.screening import neighbour_error, too_many_modes
 from structrank.selection.whiteness import WhitenessTest, is_white
 from structrank.signals.direct_modes import direct_fit, exact_modes, without_idle_dampings
 from structrank.signals.problems import hankel_problem
@@ -69,6 +70,45 @@ class TestGreedyModes:
         S = Hankel(9, window=5)
         measured = Problem(S, np.ones(9), 1.0, (lambda y: y, lambda r: r))
         assert greedy_modes(measured) is None
+
+
+def ripples(rng, shape=(60, 400), length=1.3):
+    """A random surface, smooth over a few samples: neither modes nor noise."""
+    x, y = np.meshgrid(*map(np.fft.fftfreq, shape), indexing="ij")
+    smooth = np.exp(-2 * (np.pi * length) ** 2 * (x**2 + y**2))
+    return np.fft.ifft2(smooth * np.fft.fft2(rng.standard_normal(shape))).real
+
+
+def seen_samples(samples):
+    values = samples[..., None]
+    return channel_samples(samples.shape, ~np.isnan(values) * 1.0, np.nan_to_num(values))
+
+
+class TestScreening:
+    def test_ripples_are_turned_away_and_damped_or_undamped_modes_are_not(self, rng):
+        shape = (60, 400)
+        assert too_many_modes(seen_samples(gaps(ripples(rng), 0.7, rng)), 40)
+        for count, damping in [(1, 0), (1, 0.1), (8, 0), (8, 0.02), (25, 0), (25, 0.05)]:
+            frequencies = rng.uniform(-0.1, 0.1, (count, 2))
+            modes = Modes(frequencies, damping, np.exp(2j * np.pi * rng.random(count)))
+            signal = modes.signal(shape).real
+            assert not too_many_modes(seen_samples(gaps(signal, 0.7, rng)), 40)
+            assert not too_many_modes(seen_samples(gaps(signal, 0.7, rng, noise=0.5)), 40)
+
+    def test_a_search_ends_at_once(self, rng):
+        assert greedy_modes(hankel_problem(gaps(ripples(rng), 0.7, rng))) is None
+
+    def test_what_neighbours_predict_is_that_of_the_definition(self, rng):
+        samples = gaps(rng.standard_normal((9, 11)).cumsum(axis=1) + 0.5j, 0.9, rng)
+        errors = []
+        for lines in (samples, samples.T):
+            rows = [line[k - 1 : k + 2] for line in lines for k in range(1, len(line) - 1)]
+            rows = np.array([row for row in rows if not np.any(np.isnan(row))])
+            others, target = rows[:, ::2], rows[:, 1]
+            left = target - others @ np.linalg.lstsq(others, target, rcond=None)[0]
+            errors.append(np.sum(np.abs(left) ** 2) / np.sum(np.abs(target) ** 2))
+        assert neighbour_error(seen_samples(samples), 10) == pytest.approx(min(errors))
+        assert neighbour_error(seen_samples(samples), 1000) == np.inf
 
 
 def test_steps_of_the_coarse_fit_solve_the_literal_least_squares_problem(rng):

@@ -133,6 +133,22 @@ def test_example_of_make_run(tmp_path):
             "127 samples, 5 modes, 50% seen, no noise",
         ),
         nightly(["benchmarks.phase_transition", "--part", "peers", "--draws", "1"], "of 1, "),
+        (
+            [
+                "benchmarks.space",
+                "--only",
+                "phantom",
+                "--seeds",
+                "1",
+                "--size",
+                "16",
+                "--coils",
+                "2",
+                "--ranks",
+                "9",
+            ],
+            "over that of SAKE",
+        ),
         (["benchmarks.accuracy", "--seeds", "1", "--case", "1-D"], "1 of 1   (goal: at least 1)"),
         (
             ["benchmarks.selection", "--seeds", "1", "--settings", "1", "--method", "noise"],

@@ -128,3 +128,14 @@ def test_a_path_is_followed_with_as_many_steps_as_lowered_the_error(rng):
     np.testing.assert_array_equal(again.follow(path.setting)[0].y, path.signals[0])
     assert not again.leads_to(half)
     assert not again.leads_to(path.setting._replace(window=(4,)))
+
+
+def test_larger_windows_in_space_are_tried_while_windows_gain(rng):
+    y, x = np.mgrid[:48, :48] / 48
+    curved = np.cos(2 * np.pi * (4 * x + 3 * x * x + 3 * x * y)) + np.cos(2 * np.pi * (5 * y - x))
+    tried = {}
+    for name, signal in {"curved": curved, "noise": rng.standard_normal((48, 48))}.items():
+        problem = hankel_problem(np.where(rng.random((48, 48)) < 0.5, np.nan, signal))
+        parts = held_out_parts(problem, rng, 1)
+        tried[name] = {setting.window for setting in predict_by_windows(problem, parts).residuals}
+    assert tried == {"curved": {(4, 4), (8, 8), (16, 16)}, "noise": {(4, 4), (8, 8)}}

@@ -16,6 +16,7 @@ from .modes import Modes
 from .rate_fit import RateFit, RateSteps
 from .refit_result import information_criterion
 from .samples import ChannelSamples, channel_samples
+from .screening import too_many_modes
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def greedy_modes(
     weights = to_numpy(problem.sample_weights).astype(float)
     kind = complex if is_complex(problem.b) else float
     samples = channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
+    if rank is None and too_many_modes(samples, search.most):
+        return None
     finder = ModeFinder(samples, undamped, search)
     best = finder.by_information() if rank is None else finder.at_rank(rank)
     return None if best is None else best.refined(search.fine).model.to_modes()

@@ -22,8 +22,9 @@ class WindowFitting:
 
     Attributes
     ----------
-    max_steps : int
-        Largest number of steps of a thorough fit.
+    max_steps, max_steps_in_space : int
+        Largest number of steps of a thorough fit: of a series, and with several axes, where fewer
+        leave more than a tenth of the error in k-space seen at random (`benchmarks.space`).
     cg_steps : int
         Largest number of conjugate gradient steps in each of them.
     few_steps : int
@@ -40,6 +41,7 @@ class WindowFitting:
     """
 
     max_steps: int = 15
+    max_steps_in_space: int = 30
     cg_steps: int = 20
     few_steps: int = 10
     few_cg_steps: int = 3
@@ -165,7 +167,8 @@ class WindowDescent:
         scaled = None if start is None else (start - self._mean) / (self._scale or 1.0)
         self._y = windows.b if scaled is None else windows.with_margin(scaled)
         self._cg_steps = fitting.cg_steps if thorough else fitting.few_cg_steps
-        self.max_steps = fitting.max_steps if thorough else fitting.few_steps
+        most = fitting.max_steps if len(window) == 1 else fitting.max_steps_in_space
+        self.max_steps = most if thorough else fitting.few_steps
 
     @property
     def y(self) -> NDArray:

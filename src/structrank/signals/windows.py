@@ -128,8 +128,9 @@ def predict_by_windows(
     samples = _samples(problem)
     training = [_Training(samples, part.reshape(samples.shape), evened, search) for part in parts]
     residuals: dict[Setting, NDArray] = {}
+    line, search = len(structure.lengths) == 1, search.for_axes(len(structure.lengths))
     # Whether steps go on to convergence matters for several axes only.
-    ends = (True,) if len(structure.lengths) == 1 else (False, True)
+    ends, least = (True,) if line else (False, True), np.inf
     for window in local_windows(structure.lengths, samples.shape[-1], search):
         errors = []
         for thorough in ends:
@@ -137,6 +138,9 @@ def predict_by_windows(
             residuals |= found
             errors.append(min(map(_mean_error, found.values())))
         ends = (ends[int(np.argmin(errors))],)  # larger windows prefer the same
+        if not line and min(errors) > (1 - search.worth) * least:
+            break
+        least = min(errors)
     scale = local_scale(samples, search) if evened else np.ones(1)
     scales = [np.broadcast_to(t.scale, samples.shape)[t.held_out] for t in training]
     return LocalFits(
