@@ -54,10 +54,12 @@ _HOMES = {
     "modal": ("ModeErrors", "Modes", "Refit", "find_modes", "refit"),
     "selection": ("Selection", "choose_rank", "noise_mu", "path", "select_mu"),
     "signals": (
+        "Cost",
         "Forecast",
         "Recovery",
         "SpectralSample",
         "denoise",
+        "estimate_cost",
         "find_outliers",
         "forecast",
         "frequencies",

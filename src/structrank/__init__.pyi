@@ -28,10 +28,12 @@ from .selection import (
     select_mu,
 )
 from .signals import (
+    Cost,
     Forecast,
     Recovery,
     SpectralSample,
     denoise,
+    estimate_cost,
     find_outliers,
     forecast,
     frequencies,
@@ -91,6 +93,7 @@ __all__ = [
     "Circulant",
     "CommonDivisor",
     "ConvergenceWarning",
+    "Cost",
     "Forecast",
     "Hankel",
     "Hessenberg",
@@ -127,6 +130,7 @@ __all__ = [
     "choose_rank",
     "denoise",
     "empirical_covariances",
+    "estimate_cost",
     "find_modes",
     "find_outliers",
     "forecast",

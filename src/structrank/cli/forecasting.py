@@ -33,6 +33,7 @@ from .outputs import check_outputs, draw
 @shared.plot_option
 @shared.report_option
 @shared.model_options
+@shared.control_options
 @shared.force_option
 @shared.quiet_option
 def forecast(
@@ -71,7 +72,7 @@ def forecast(
         given.samples,
         steps,
         channels=given.channels,
-        progress=printing.shows_progress(quiet),
+        progress=not quiet,
         **options,
     )
     check_found(ahead.mean)

@@ -96,7 +96,23 @@ model_options = combined(
     click.option("--sigma", type=POSITIVE, help="Standard deviation of the noise, if known."),
     click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
 )
+control_options = combined(
+    click.option(
+        "--effort",
+        type=click.Choice(["fast", "normal", "thorough"]),
+        default="normal",
+        show_default=True,
+        help="How much is tried before an answer is given.",
+    ),
+    click.option(
+        "--max-time",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help="Time limit. When it ends the search, the best answer so far is given, with a "
+        "warning.",
+    ),
+)
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
-quiet_option = click.option("--quiet", is_flag=True, help="No progress bar and no summary.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress and no summary.")
 plot_option = click.option("--plot", type=FILE, help="Draw to a .png, .svg or .pdf file.")
 report_option = click.option("--report", type=FILE, help="Write a report to an .html file.")

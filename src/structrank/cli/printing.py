@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,44 @@ from .inputs import Given
 def shows_progress(quiet: bool) -> bool:
     """Whether to show a progress bar: only on a terminal."""
     return not quiet and _is_terminal(sys.stderr)
+
+
+def size(count: float) -> str:
+    """A number of bytes, in the unit that suits it."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            break
+        count /= 1000
+    return f"{count:.3g} {unit}"
+
+
+def between(ends: tuple[float, float], text: Callable[[float], str]) -> str:
+    """A range, from its two ends as text."""
+    return " to ".join(map(text, ends))
+
+
+def seconds(time: float) -> str:
+    """A time in seconds."""
+    return f"{time:.2g} s" if time < 100 else f"{time:.0f} s"
+
+
+def tell_cost(took: float, cost: Any, quiet: bool) -> None:
+    """Say what a call took, beside what was forecast."""
+    tell(f"  time          {seconds(took)} (forecast: {between(cost.seconds, seconds)})", quiet)
+    peak = peak_memory()
+    if peak is not None:
+        forecast = between(cost.memory, size)
+        tell(f"  peak memory   {size(peak)} in all (forecast for the call: {forecast})", quiet)
+
+
+def peak_memory() -> float | None:
+    """The most bytes that this process has had in memory, if the system tells it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak if sys.platform == "darwin" else 1024 * peak)
 
 
 def _is_terminal(stream: Any) -> bool:

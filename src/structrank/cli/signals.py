@@ -14,7 +14,7 @@ from ..io import Table, write
 from . import options as shared
 from . import printing
 from .errors import check_found
-from .inputs import read_signal
+from .inputs import Given, read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 
@@ -29,6 +29,7 @@ signal_options = shared.combined(
         "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the data."
     ),
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
+    shared.control_options,
     shared.force_option,
     shared.quiet_option,
 )
@@ -103,26 +104,34 @@ def _recover(
     report: Path | None,
     force: bool,
     quiet: bool,
+    max_time: float | None,
     **options: Any,
 ) -> None:
+    from .. import estimate_cost
+    from .._watch import watched
+
     check_outputs(out, errors, plot=plot, report=report, force=force)
     given = read_signal(file, columns, variable, index, channels)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
-    found = work(
-        given.samples,
-        channels=given.channels,
-        progress=printing.shows_progress(quiet),
-        **options,
-    )
-    check_found(found.signal)
+    known = {name: value for name, value in options.items() if name not in ("sigma", "undamped")}
+    cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
+    with watched(max_time, not quiet):
+        found = work(given.samples, channels=given.channels, max_time=max_time, **options)
+        check_found(found.signal)
+        _write(found, given, out, errors, force)
+        draw(found, plot, report, force)
+    printing.tell(repr(found), quiet)
+    printing.tell_cost(found.seconds, cost, quiet)
+    printing.tell_index(given, quiet)
+    printing.tell_written(quiet, out, errors, plot, report)
+
+
+def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:
+    """Write the signal and its standard errors, if asked for."""
     for path, values in ((out, found.signal), (errors, found.stderr)):
         if path is not None:
             write(path, _like(given.table, values), force=force)
-    draw(found, plot, report, force)
-    printing.tell(repr(found), quiet)
-    printing.tell_index(given, quiet)
-    printing.tell_written(quiet, out, errors, plot, report)
 
 
 def _like(table: Table, values: Any) -> Table:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from . import options as shared
+from . import printing
 from .inputs import read_signal
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ ESTIMATE = SizeEstimate()
 @shared.window_option
 @shared.channels_option
 @shared.rank_option
+@shared.control_options
 def info(
     file: Path,
     columns: list[str] | None,
@@ -58,18 +60,23 @@ def info(
     channels: int | str | None,
     window: int | tuple[int, ...] | None,
     rank: int | None,
+    effort: str,
+    max_time: float | None,
 ) -> None:
     """Tell how much memory and time FILE needs.
 
-    The memory of the factors is exact. The peak memory is estimated from measurements of long
-    signals. The time per step is measured in a few steps of the solver on the signal. A recovery
-    takes tens to hundreds of steps, more for a higher rank.
+    Time and peak memory of the command recover are forecast: a quick look says which estimate is
+    likely, and steps of it are timed. The memory of the factors of the convex solution is exact,
+    their peak memory is estimated from measurements of long signals. The time per step is measured
+    in a few steps of its solver.
 
     \b
     Examples:
       structrank info signal.csv
       structrank info volume.npy --window 8,8,8
+      structrank info volume.npy --effort fast
     """  # noqa: D301
+    from .. import estimate_cost
     from .._array import fft_length
     from ..signals.problems import hankel_problem
 
@@ -82,14 +89,30 @@ def info(
     lines = [
         ("signal", f"{_times(values.shape)} of {dtype}, {problem.sample_count} values seen"),
         *([] if given.index is None else [("index", given.index)]),
-        ("matrix", f"{rows} x {width}, never formed ({_size(rows * width * dtype.itemsize)})"),
+        (
+            "matrix",
+            f"{rows} x {width}, never formed ({printing.size(rows * width * dtype.itemsize)})",
+        ),
         ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
     ]
     for number in ESTIMATE.ranks if rank is None else (rank,):
         factors = (rows + width) * number * dtype.itemsize
-        text = f"factors {_size(factors)}, peak about {_size(ESTIMATE.peak * factors)}"
+        text = (
+            f"factors {printing.size(factors)}, peak about {printing.size(ESTIMATE.peak * factors)}"
+        )
         lines.append((f"rank {number}", text))
     lines.append(("per step", _measured(problem, ESTIMATE)))
+    cost = estimate_cost(
+        given.samples,
+        window=window,
+        channels=given.channels,
+        rank=rank,
+        effort=effort,
+        max_time=max_time,
+    )
+    time = printing.between(cost.seconds, printing.seconds)
+    memory = printing.between(cost.memory, printing.size)
+    lines.append(("recover", f"{time}, peak memory {memory} ({cost.route}, probably)"))
     click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
 
 
@@ -112,11 +135,3 @@ def _measured(problem: Problem, estimate: SizeEstimate) -> str:
 
 def _times(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape))
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000 or unit == "TB":
-            break
-        count /= 1000
-    return f"{count:.3g} {unit}"

@@ -22,6 +22,7 @@ from .outputs import check_outputs
 @click.option("--out", type=FILE, help="Write the table of modes; the extension tells the format.")
 @shared.plot_option
 @shared.model_options
+@shared.control_options
 @shared.force_option
 @shared.quiet_option
 def frequencies(
@@ -57,7 +58,7 @@ def frequencies(
     modes = work(
         given.samples,
         channels=given.channels,
-        progress=printing.shows_progress(quiet),
+        progress=not quiet,
         **options,
     )
     check_found(modes.amplitudes, modes.frequencies, modes.dampings)

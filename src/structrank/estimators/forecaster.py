@@ -35,6 +35,10 @@ class HankelForecaster(BaseEstimator):
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise.
+    effort : {"fast", "normal", "thorough"}
+        How much is tried; see `structrank.forecast`.
+    max_time : float, optional
+        Time limit of `fit` in seconds; it returns the best forecast so far, with a warning.
 
     Attributes
     ----------
@@ -69,12 +73,16 @@ class HankelForecaster(BaseEstimator):
         window: int | None = None,
         undamped: bool = False,
         rng: int | np.random.Generator = 0,
+        effort: str = "normal",
+        max_time: float | None = None,
     ) -> None:
         self.steps = steps
         self.rank = rank
         self.window = window
         self.undamped = undamped
         self.rng = rng
+        self.effort = effort
+        self.max_time = max_time
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the modes of the past.
@@ -172,7 +180,8 @@ class HankelForecaster(BaseEstimator):
         return forecast(self._past, steps, channels=1, rank=rank, **self._options())
 
     def _options(self) -> dict[str, Any]:
-        return {"window": self.window, "undamped": self.undamped, "rng": self.rng}
+        names = ("window", "undamped", "rng", "effort", "max_time")
+        return {name: getattr(self, name) for name in names}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,12 +22,16 @@ class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         kind: str = "auto",
         undamped: bool = False,
         rng: int | np.random.Generator = 0,
+        effort: str = "normal",
+        max_time: float | None = None,
     ) -> None:
         self.rank = rank
         self.window = window
         self.kind = kind
         self.undamped = undamped
         self.rng = rng
+        self.effort = effort
+        self.max_time = max_time
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the table; nothing is learned from it.
@@ -55,6 +59,8 @@ class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             kind=self.kind,
             undamped=self.undamped,
             rng=self.rng,
+            effort=self.effort,
+            max_time=self.max_time,
         )
         return np.asarray(found.signal * scale)
 
@@ -84,6 +90,10 @@ class HankelImputer(_Recovering):
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise and for choosing held-out samples.
+    effort : {"fast", "normal", "thorough"}
+        How much is tried; see `structrank.recover`.
+    max_time : float, optional
+        Time limit of `transform` in seconds; it returns the best estimate so far, with a warning.
 
     Attributes
     ----------
@@ -140,6 +150,10 @@ class HankelDenoiser(_Recovering):
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise and for choosing held-out samples.
+    effort : {"fast", "normal", "thorough"}
+        How much is tried; see `structrank.recover`.
+    max_time : float, optional
+        Time limit of `transform` in seconds; it returns the best estimate so far, with a warning.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from .._array import NDArray, is_complex, like, svd, to_numpy
+from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .model import ModalModel
 from .modes import MAX_GROWTH, ModeErrors, Modes
@@ -92,7 +93,7 @@ class ModalFit:
         """The best model near a start, with the triangle of its Jacobian and residuals."""
         model, triangle = self._descended(start)
         others = model.exchanged()
-        while others:
+        while others and not time_is_up():
             other, rival = self._descended(self._with_amplitudes(others.pop(0))[0])
             goal = (1 - self.method.smallest_decrease) * _residual_squared(triangle)
             if _residual_squared(rival) < goal:
@@ -132,7 +133,8 @@ class ModalFit:
             model = trial
             damping = max(damping / method.damping_factor, method.least_damping)
             triangle = self._triangle(trial)
-            if before - after <= method.smallest_decrease * before:
+            tell(f"fit of {len(model.paired)} modes: residual {np.sqrt(after):.4g}")
+            if before - after <= method.smallest_decrease * before or time_is_up():
                 break
         return model, triangle
 

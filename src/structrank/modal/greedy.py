@@ -10,6 +10,7 @@ import numpy as np
 import scipy.fft
 
 from .._array import NDArray, is_complex, to_numpy
+from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .model import ModalModel
 from .modes import Modes
@@ -124,11 +125,12 @@ class ModeFinder:
         return best if best.rank else None
 
     def at_rank(self, rank: int) -> RateFit | None:
-        """The fit of so many modes; None if they are not found."""
-        for fit in self._additions(self.empty()):
-            if fit.rank >= rank:
-                return fit if fit.rank == rank else None
-        return None
+        """The fit of so many modes; None if they are not found, fewer if time is up."""
+        best = self.empty()
+        for best in self._additions(self.empty()):
+            if best.rank >= rank:
+                break
+        return best if best.rank == rank or (0 < best.rank < rank and time_is_up()) else None
 
     def empty(self) -> RateFit:
         """The fit without modes."""
@@ -153,7 +155,11 @@ class ModeFinder:
             fit = self.with_new_mode(fit)
             if not np.isfinite(self._information(fit)):
                 return
+            share = np.sqrt(fit.square / self.square)
+            tell(f"modes: {fit.rank} found, {share:.2g} of the samples left")
             yield fit
+            if time_is_up():
+                return
 
     def with_new_mode(self, fit: RateFit) -> RateFit:
         """The fit with one mode more, from the largest peak of what is left."""
@@ -188,7 +194,7 @@ class ModeFinder:
 
     def without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""
-        while len(fit.model.paired) > 1:
+        while len(fit.model.paired) > 1 and not time_is_up():
             order = np.argsort(fit.sizes())[: self.search.removals]
             fewer = [fit.without(k).refined(self.search.coarse) for k in order]
             best = min(fewer, key=self._information)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray
+from .._watch import time_is_up
 from .model import ModalModel
 from .samples import ChannelSamples
 
@@ -125,7 +126,7 @@ class RateFit:
                 break
             last, fit = fit.square, trial
             damping = max(damping / steps.damping_factor, steps.least_damping)
-            if gain <= steps.smallest_decrease * last:
+            if gain <= steps.smallest_decrease * last or time_is_up():
                 break
         return fit
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, is_complex, to_numpy
+from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from ..model.scale import TwoLevels, deviation_by_median
 from .greedy import GreedySearch, ModeFinder
@@ -170,7 +171,8 @@ class _RobustFinder:
             since += 1
             if at.information < best.information and at.support >= search.support:
                 best, since = at, 0
-            if at.levels.noise <= self.least:
+            tell(f"modes and gross errors: {at.fit.rank} modes, noise {at.levels.noise:.3g}")
+            if at.levels.noise <= self.least or time_is_up():
                 break
         return best if rank is None and best.fit.rank else None
 

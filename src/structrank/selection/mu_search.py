@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import epsilon
+from .._watch import tell, time_is_up
 from ..modal.refit_result import Refit
 from ..model.largest_mu import mu_max
 from ..model.problem import Problem
@@ -80,6 +81,9 @@ class Candidates:
             start = result = self.solve(mu, start)
             fit = choose_rank(result, sigma)
             self.considered.append((mu, fit.rank, noise_level(fit)))
+            tell(f"select mu: {mu:.3g}, rank {fit.rank}, noise {noise_level(fit):.3g}")
+            if time_is_up():
+                break
             needed = max(unit * noise_level(fit), floor)
             if sigma is not None or needed == floor:
                 break  # at the floor the fit meets the samples exactly: there is no more to find

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._array import NDArray, inner, singular_values, to_numpy
 from .._checks import instance_of
+from .._watch import tell, time_is_up
 from ..modal.modes import NoModes
 from ..modal.refit_result import Refit, information_criterion, number_count
 from ..modal.refitting import fit_at_rank
@@ -79,6 +80,10 @@ def choose_rank(
         fit = refit_if_possible(result, rank, sigma, scale) if rank else zero
         if fit is not None and (best is None or fit.information <= best.information):
             best = fit
+        if fit is not None:
+            tell(f"refit of rank {rank}: information {fit.information:.4g}")
+        if best is not None and time_is_up():
+            break
     assert best is not None  # at least rank 0 was tried
     return best
 

@@ -4,6 +4,7 @@ These functions take arrays, pandas or xarray objects, choose everything from th
 objects that explain themselves.
 """
 
+from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
 from .outliers import find_outliers
@@ -13,10 +14,12 @@ from .spectrum import frequencies
 from .tables import modes_table
 
 __all__ = [
+    "Cost",
     "Forecast",
     "Recovery",
     "SpectralSample",
     "denoise",
+    "estimate_cost",
     "find_outliers",
     "forecast",
     "frequencies",

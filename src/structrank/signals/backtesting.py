@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._watch import seconds_left, tell, time_is_up, watched
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import NoModes
 from ..modal.refit_result import Refit
@@ -39,6 +41,10 @@ class ForecastSearch:
     more : int
         Number of ranks tried beyond those found. Taste: a weak mode may be missed by the choice
         of mu.
+    first_share : float
+        Share of a time limit after which the choice of mu for the whole series ends. Taste.
+    past_share : float
+        Share of the time after that, after which forecasts of known samples end. Taste.
     """
 
     fewest_samples: int = 8
@@ -46,6 +52,8 @@ class ForecastSearch:
     largest_part: float = 1 / 4
     shortest_past: float = 1 / 2
     more: int = 1
+    first_share: float = 0.3
+    past_share: float = 0.8
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,6 @@ class Extrapolation:
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise.
-    progress : bool
-        Show a progress bar.
     """
 
     window: int | None
@@ -73,16 +79,19 @@ class Extrapolation:
     sigma: float | None
     undamped: bool
     rng: int | np.random.Generator
-    progress: bool
 
     def select(self, values: NDArray) -> Selection:
         """Choose mu and rank for a series."""
         problem = hankel_problem(values, self.window, self.channels)
-        return search_mu(problem, sigma=self.sigma, rng=self.rng, progress=self.progress)
+        return search_mu(problem, sigma=self.sigma, rng=self.rng)
 
     def extrapolate(self, selection: Selection, rank: int, length: int) -> Refit:
-        """Return the fit of a rank to a series that continues, unseen, to a length."""
+        """Return the fit of a rank to a series that continues, unseen, to a length.
+
+        When time is up, its rank may be lower.
+        """
         result = with_rank(selection.result, rank)
+        rank = min(rank, result.rank)
         fit = fit_at_rank(result, rank, sigma=self.sigma, undamped=self.undamped)
         b = to_numpy(result.problem.b)
         more = np.full((length - len(b), *b.shape[1:]), np.nan)
@@ -102,6 +111,8 @@ class Past:
 
     Attributes
     ----------
+    selection : Selection
+        The choice of mu and rank for the whole series.
     rank : int
         The rank with the least error.
     error : float
@@ -112,6 +123,7 @@ class Past:
         Whether all convex solutions converged.
     """
 
+    selection: Selection
     rank: int
     error: float
     widening: float
@@ -122,11 +134,12 @@ def forecast_past(
     values: NDArray,
     steps: int,
     known: int | None,
-    selection: Selection,
     how: Extrapolation,
     search: ForecastSearch = ForecastSearch(),
 ) -> Past:
     """Forecast the last parts of a series from what comes before, with every rank.
+
+    When time is up, it is left to the parts and ranks that have been tried.
 
     Parameters
     ----------
@@ -136,8 +149,6 @@ def forecast_past(
         Number of samples to forecast later.
     known : int or None
         The rank, if known.
-    selection : Selection
-        The choice of mu and rank for the whole series.
     how : Extrapolation
     search : ForecastSearch
 
@@ -145,21 +156,25 @@ def forecast_past(
     -------
     Past
     """
+    with watched(search.first_share * seconds_left()):
+        selection = how.select(values)
     rows_seen = np.any(~np.isnan(values.reshape(len(values), -1)), axis=1)
     values = values[: np.flatnonzero(rows_seen)[-1] + 1]
     ahead = min(steps, int(search.largest_part * len(values)))
-    ends = _ends(values, ahead, search)
-    selections = [how.select(values[:end]) for end in ends]
-    largest = max(s.rank for s in (selection, *selections))
-    ranks = range(1, largest + 1 + (search.more if largest else 0)) if known is None else [known]
     errors: dict[int, list[NDArray]] = defaultdict(list)
     variances: dict[int, list[NDArray]] = defaultdict(list)
-    for end, chosen in zip(ends, selections, strict=True):
-        for rank in ranks:
-            found = _squared_errors(values, end, ahead, chosen, rank, how)
+    with watched(search.past_share * seconds_left()):
+        chosen = _selections(values, _ends(values, ahead, search), how)
+        ranks = [known] if known is not None else _ranks([selection, *chosen.values()], search)
+        for end, rank in product(chosen, ranks):
+            found = _squared_errors(values, end, ahead, chosen[end], rank, how)
             if found is not None:
                 errors[rank].append(found[0])
                 variances[rank].append(found[1])
+                error = np.sqrt(np.mean(found[0])) if found[0].size else np.nan
+                tell(f"forecast of known samples: rank {rank}, error {error:.3g}")
+            if errors and time_is_up():
+                break
     if not errors:
         raise NoModes(
             "nothing in the series was distinguished from noise, so there is nothing to "
@@ -173,8 +188,28 @@ def forecast_past(
     }
     best = min(means, key=lambda rank: means[rank])
     ratio = means[best] / max(float(np.mean(np.concatenate(variances[best]))), 1e-300)
-    converged = all(s.result.status.converged for s in (selection, *selections))
-    return Past(best, float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0))), converged)
+    converged = all(s.result.status.converged for s in (selection, *chosen.values()))
+    return Past(
+        selection, best, float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0))), converged
+    )
+
+
+def _selections(values: NDArray, ends: list[int], how: Extrapolation) -> dict[int, Selection]:
+    """Return the choices of mu and rank for the series up to each end; one if time is up."""
+    chosen: dict[int, Selection] = {}
+    for end in ends:
+        chosen[end] = how.select(values[:end])
+        if time_is_up():
+            break
+    return chosen
+
+
+def _ranks(selections: list[Selection], search: ForecastSearch) -> list[int]:
+    """Return the ranks to try, that of the whole series first, as time may end."""
+    largest = max(s.rank for s in selections)
+    if largest or time_is_up():  # with more time, there may be a mode
+        largest += search.more
+    return sorted(range(1, largest + 1), key=lambda rank: abs(rank - selections[0].rank))
 
 
 def _ends(values: NDArray, ahead: int, search: ForecastSearch) -> list[int]:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._watch import seconds_left, watched
 from ..modal.modes import ModeErrors, Modes
 from ..model.problem import Problem
 from ..solvers.result import Result
@@ -45,7 +46,10 @@ def estimate_in_groups(
     """
     if len(groups) == 1:
         return estimate(problem)
-    found = [estimate(problem_of(problem, members)) for members in groups]
+    found: list[Found] = []
+    for members in groups:
+        with watched(seconds_left() / (len(groups) - len(found))):
+            found.append(estimate(problem_of(problem, members)))
     whole = merged([one.estimate for one in found], groups)
     candidate = next((one.candidate for one in found if not one.candidate.preferred), None)
     error = float(np.sqrt(np.mean(to_numpy(whole.stderr) ** 2)))

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from .._array import Array, NDArray, to_numpy
+from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
 from .problems import SignalSizes, hankel_problem
@@ -33,12 +34,15 @@ class GroupSearch:
         A channel is fitted alone if its error is then below this share of that of the common fit,
         and smaller by so many standard errors of the difference; by one if the same holds for all
         channels of the group together.
+    time_share : float
+        Share of a time limit after which the search ends, with one group. Taste.
     """
 
     most_values: int = 100_000
     overlap: float = 0.2
     largest_ratio: float = 0.95
     deviations: float = 2.0
+    time_share: float = 0.4
 
 
 def channel_groups(
@@ -86,12 +90,31 @@ def channel_groups(
     (everything,) = all_channels(problem)
     if len(everything) == 1 or len(structure.lengths) > 1 or problem.b.size > search.most_values:
         return [everything]
+    with watched(search.time_share * seconds_left()) as watch:
+        groups = _groups(problem, everything, signal, rng, search)
+    return [everything] if watch.cut else groups
+
+
+def _groups(
+    problem: Problem,
+    everything: Members,
+    signal: Signal,
+    rng: int | np.random.Generator,
+    search: GroupSearch,
+) -> list[Members]:
+    """Return the groups of several channels; any that are not too many if time is up."""
     part = held_out_parts(problem, np.random.default_rng(rng), 1)[0]
     training = problem.without(part)
     if np.min(np.count_nonzero(training.seen, axis=0)) < SignalSizes().fewest_samples:
         return [everything]
     samples, held_out = to_numpy(problem.b)[..., 0], part[..., 0]
-    alone = np.stack([_fitted(training, (c,), signal)[:, 0] for c in everything], axis=1)
+    signals = []
+    for c in everything:
+        tell(f"channel {c}: alone")
+        signals.append(_fitted(training, (c,), signal)[:, 0])
+        if time_is_up():
+            return [everything]
+    alone = np.stack(signals, axis=1)
     groups: list[Members] = []
     for members in _related(alone, search):
         leaving: Members = ()

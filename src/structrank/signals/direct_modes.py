@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from .._watch import seconds_left, time_is_up, watched
 from ..modal.fit import LevenbergMarquardt
-from ..modal.greedy import greedy_modes
+from ..modal.greedy import GreedySearch, greedy_modes
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import Modes
 from ..modal.pencil import pencil_modes
@@ -50,6 +51,10 @@ class DirectSearch:
     undamped : float
         A damping within so many standard errors of zero may be zero. The information criterion
         decides.
+    greedy_share : float
+        Share of a time limit after which the search for modes ends; their fit has the rest. Taste.
+    greedy : GreedySearch
+        How modes are searched one after the other.
     """
 
     met: float = 1e-9
@@ -63,6 +68,8 @@ class DirectSearch:
     most_doubtful: int = 30
     fewest: int = 100
     undamped: float = 3.0
+    greedy_share: float = 0.5
+    greedy: GreedySearch = field(default_factory=GreedySearch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,14 +129,15 @@ def direct_fit(
     problem, undamped, given = reweighted(problem), known.undamped, modes is not None
     if modes is None and not undamped:
         modes = exact_modes(problem, known.rank)
-    met, white = _explained(problem, modes, search)
+    met, white = explained(problem, modes, search)
     if not (met or given):
-        modes = greedy_modes(problem, rank=known.rank, undamped=undamped)
-        met, white = _explained(problem, modes, search)
+        with watched(search.greedy_share * seconds_left()):
+            modes = greedy_modes(problem, rank=known.rank, undamped=undamped, search=search.greedy)
+        met, white = explained(problem, modes, search)
     few = number_count(problem) <= search.few
-    if few and not (met or white or undamped or given):
-        others = greedy_modes(problem, rank=known.rank, undamped=True)
-        if _explained(problem, others, search)[0]:
+    if few and not (met or white or undamped or given) and not time_is_up():
+        others = greedy_modes(problem, rank=known.rank, undamped=True, search=search.greedy)
+        if explained(problem, others, search)[0]:
             modes, undamped, met = others, True, True
     if modes is None or not (met or white or len(modes) <= search.most_doubtful):
         return None  # before a fit that takes long
@@ -140,7 +148,7 @@ def direct_fit(
         return None
     # If only the number of modes was given, there was no choice that the samples could mislead.
     sure = known.rank is not None and not given
-    trusted = met or (white and (sure or _predicts(fit, known, search)))
+    trusted = met or (white and (sure or time_is_up() or _predicts(fit, known, search)))
     return DirectFit(without_idle_dampings(fit, known.sigma, search), trusted, met)
 
 
@@ -181,6 +189,8 @@ def without_idle_dampings(
         other = refit_modes(fit.problem, modes, sigma=sigma, undamped=idle)
         if other.rank == fit.rank and other.information < fit.information:
             return other
+        if time_is_up():
+            break
     return fit
 
 
@@ -195,8 +205,15 @@ def _certain(fit: Refit) -> bool:
     return fit.sigma is not None and float(np.max(to_numpy(fit.stderr))) <= scale
 
 
-def _explained(problem: Problem, modes: Modes | None, search: DirectSearch) -> tuple[bool, bool]:
-    """Return whether modes meet the samples, and whether they leave nothing but white noise."""
+def explained(problem: Problem, modes: Modes | None, search: DirectSearch) -> tuple[bool, bool]:
+    """Return whether modes meet the samples, and whether they leave nothing but white noise.
+
+    Parameters
+    ----------
+    problem : Problem
+    modes : Modes or None
+    search : DirectSearch
+    """
     if modes is None:
         return False, False
     signal = _signal(problem, modes)

@@ -9,9 +9,9 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from .._array import NDArray
+from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection
@@ -19,8 +19,9 @@ from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from .caller import warn_caller
-from .candidates import CANDIDATES, Candidate, Estimate
+from .candidates import Candidate, Estimate, FirstEstimate, Prediction
 from .choice import ChoiceRule, choose_refined, combine, mean_residual
+from .effort import Effort
 from .solutions import (
     Known,
     Solution,
@@ -29,25 +30,10 @@ from .solutions import (
     solve_for_noise,
     solve_roughly,
 )
-from .trial import HeldOutParts, hold_out
+from .trial import Trial, hold_out
 from .window_sizes import local_windows
 
 AUTO = "auto"  # the kind that is chosen by predictions
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What is tried for signals that are no sums of a few modes.
-
-    Attributes
-    ----------
-    short : int
-        Largest number of values of a signal for which the convex solution and the fit of its modes
-        compete even so. On longer series they took most of the time and were never chosen
-        (23 series, 30% missing at random and in blocks).
-    """
-
-    short: int = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,14 +64,14 @@ def best_estimate(
     kind: str = AUTO,
     *,
     large: bool = False,
-    candidates: Sequence[Candidate] = CANDIDATES,
+    candidates: Sequence[Candidate] | None = None,
     rule: ChoiceRule = ChoiceRule(),
-    parts: HeldOutParts = HeldOutParts(),
     effort: Effort = Effort(),
-    progress: bool = False,
     warn: bool = True,
 ) -> Found:
     """Let the candidates predict held-out samples, and return the estimate of the best.
+
+    When time is up, it is the best of those that have predicted.
 
     Parameters
     ----------
@@ -98,14 +84,11 @@ def best_estimate(
     large : bool
         The signal is too large for a convex solution: local fits compete alone, or with the convex
         solution if mu is given, unless modes are found directly.
-    candidates : sequence of Candidate
+    candidates : sequence of Candidate, optional
+        Default: those of the effort.
     rule : ChoiceRule
-    parts : HeldOutParts
-        How many parts of the samples are held out.
     effort : Effort
-        What is tried for signals that are no sums of a few modes.
-    progress : bool
-        Show progress bars.
+        How much is tried.
     warn : bool
         Warn if the convex solution did not converge.
 
@@ -113,26 +96,26 @@ def best_estimate(
     -------
     Found
     """
+    candidates = effort.candidates if candidates is None else candidates
     competing = [candidate for candidate in candidates if kind in (AUTO, candidate.name)]
-    firsts = [(candidate.first_estimate(problem, known), candidate) for candidate in competing]
-    first, candidate = next(((f, c) for f, c in firsts if f is not None), (None, competing[0]))
-    if first is not None and first.trusted:
+    first, candidate = _first_estimate(problem, known, competing, effort)
+    if first is not None and (first.trusted or time_is_up()):
         return _found_directly(problem, known, first.estimate, candidate)
     if kind == AUTO and known.rank is None and int(np.prod(problem.b.shape)) > effort.short:
         large = large or _has_local_windows(problem)
-    solution = _first_solution(problem, known, large, progress)
-    if solution is not None and len(competing) == 1:
-        direct = competing[0].direct_estimate(solution)
-        if direct is not None:
-            return Found(
-                direct, competing[0], _proven(solution.result, problem, warn), solution.selection
-            )
-    with tqdm(desc="predict held-out samples", disable=not progress) as bar:
-        trial = hold_out(problem, known, solution, parts, advance=bar.update)
-        if first is not None:
-            trial = replace(trial, first=first.estimate)
-        predictions = [p for candidate in competing for p in candidate.predict(trial)]
+    solution = _first_solution(problem, known, large)
+    if solution is not None and (len(competing) == 1 or time_is_up()):
+        for candidate in competing:
+            direct = candidate.direct_estimate(solution)
+            if direct is not None:
+                solve = _proven(solution.result, problem, warn)
+                return Found(direct, candidate, solve, solution.selection)
+    trial = hold_out(problem, known, solution, effort.parts)
+    if first is not None:
+        trial = replace(trial, first=first.estimate)
+    predictions = _predictions(competing, trial)
     chosen = choose_refined(predictions, rule)
+    tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     estimate = combine(chosen, predictions, problem.backprojection)
     if solution is None and estimate.X is not None:
         return _found_directly(problem, known, estimate, chosen[0].candidate)
@@ -141,6 +124,36 @@ def best_estimate(
         return Found(estimate, chosen[0].candidate, solve, None)
     result = solution.result if estimate.result is None else estimate.result
     return Found(estimate, chosen[0].candidate, _proven(result, problem, warn), solution.selection)
+
+
+def _first_estimate(
+    problem: Problem, known: Known, competing: Sequence[Candidate], effort: Effort
+) -> tuple[FirstEstimate | None, Candidate]:
+    """Return the first estimate that needs no convex solution, and whose it is."""
+    share = effort.first_share if len(competing) > 1 else 1.0
+    with watched(share * seconds_left()):
+        for candidate in competing:
+            first = candidate.first_estimate(problem, known)
+            if first is not None:
+                return first, candidate
+    return None, competing[0]
+
+
+def _predictions(competing: Sequence[Candidate], trial: Trial) -> list[Prediction]:
+    """Return what the candidates predict; those before time is up, but at least one."""
+    predictions: list[Prediction] = []
+    for candidate in competing:
+        if predictions and time_is_up():
+            break
+        found = candidate.predict(trial)
+        for prediction in found:
+            tell(f"{candidate.label}: error {_mean_error([prediction]):.3g}")
+        predictions += found
+    return predictions
+
+
+def _mean_error(predictions: Sequence[Prediction]) -> float:
+    return float(np.mean(np.abs(mean_residual(predictions))))
 
 
 def _found_directly(
@@ -167,10 +180,10 @@ def _proven(result: Result, problem: Problem, warn: bool) -> Callable[[], Result
     return partial(with_proven_gap, result, natural_lam(problem))
 
 
-def _first_solution(problem: Problem, known: Known, large: bool, progress: bool) -> Solution | None:
+def _first_solution(problem: Problem, known: Known, large: bool) -> Solution | None:
     """Return the solution that the candidates start from; None if its mu is not known yet."""
     if not large:
-        return solve_and_refit(problem, known, progress=progress)
+        return solve_and_refit(problem, known)
     return None if known.mu is None else solve_roughly(problem, known.mu)
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._watch import seconds_left, watched
 from ..modal.refit_result import Refit
 from ..model.problem import Problem
 from ..selection.mu import search_mu
-from .backtesting import Extrapolation, Past, forecast_past
+from .backtesting import Extrapolation, ForecastSearch, Past, forecast_past
 from .channel_estimate import merged
 from .channel_groups import Members, all_channels, channel_groups
 from .estimates import Estimate
@@ -62,30 +63,52 @@ def groups_to_forecast(values: NDArray, known: int | None, how: Extrapolation) -
     return all_channels(problem) if known is not None else channel_groups(problem, signal, how.rng)
 
 
-def forecast_group(
-    values: NDArray, members: Members, steps: int, known: int | None, how: Extrapolation
-) -> GroupForecast:
-    """Forecast some channels of a table.
+def forecast_groups(
+    values: NDArray,
+    groups: Sequence[Members],
+    steps: int,
+    known: int | None,
+    how: Extrapolation,
+    search: ForecastSearch,
+) -> list[GroupForecast]:
+    """Forecast the groups of channels of a table, each in an equal share of the time.
 
     Parameters
     ----------
     values : ndarray
         The series, NaN where missing.
-    members : tuple of int
-        The channels.
+    groups : sequence of tuple of int
+        The channels of each group.
     steps : int
         Number of samples to forecast.
     known : int or None
         The rank, if known.
     how : Extrapolation
+    search : ForecastSearch
     """
+    found: list[GroupForecast] = []
+    for members in groups:
+        with watched(seconds_left() / (len(groups) - len(found))):
+            found.append(_forecast_group(values, members, steps, known, how, search))
+    return found
+
+
+def _forecast_group(
+    values: NDArray,
+    members: Members,
+    steps: int,
+    known: int | None,
+    how: Extrapolation,
+    search: ForecastSearch,
+) -> GroupForecast:
+    """Forecast some channels of a table."""
     if how.channels is not None and len(members) < values.shape[1]:
         alone = len(members) == 1
         values = values[:, members[0]] if alone else values[:, list(members)]
         how = replace(how, channels=None if alone else how.channels)
-    selection = how.select(values)
-    past = forecast_past(values, steps, known, selection, how)
-    return GroupForecast(members, past, how.extrapolate(selection, past.rank, len(values) + steps))
+    past = forecast_past(values, steps, known, how, search)
+    fit = how.extrapolate(past.selection, past.rank, len(values) + steps)
+    return GroupForecast(members, past, fit)
 
 
 def put_together(found: Sequence[GroupForecast]) -> Estimate:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.special import ndtri
 
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
+from .._watch import Watch, clock, watched
 from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
-from ..solvers.stopping import ConvergenceWarning
+from ..solvers.stopping import ConvergenceWarning, Status
 from ..views import Summary, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable
 from .backtesting import Extrapolation, ForecastSearch
-from .caller import warn_caller
+from .caller import status_of, warn_caller
 from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
-from .forecast_groups import GroupForecast, forecast_group, groups_to_forecast, put_together
+from .effort import checked
+from .estimates import Estimate
+from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
 from .reports import forecast_report
 
 
@@ -57,6 +60,10 @@ class Forecast(Summary, Reportable):
         The channels that were forecast together; each of those that share nothing is alone.
     scaled : bool
         Whether channels were divided by their sizes.
+    status : Status
+        `Status.FINISHED`, or `Status.MAX_TIME` if the time limit ended the search.
+    seconds : float
+        Time that the forecast took.
 
     Examples
     --------
@@ -80,6 +87,8 @@ class Forecast(Summary, Reportable):
     samples: Any
     groups: list[Members]
     scaled: bool
+    status: Status
+    seconds: float
 
     @property
     def refit(self) -> Refit:
@@ -130,6 +139,7 @@ class Forecast(Summary, Reportable):
             *channel_rows(self.groups),
             ("past error", f"{self.past_error:.4g} (root mean square)"),
             ("intervals", f"{self.level:.0%}"),
+            *([("search", self.status.value)] if self.status is Status.MAX_TIME else []),
         ]
 
 
@@ -144,6 +154,8 @@ def forecast(
     sigma: float | None = None,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
+    effort: str = "normal",
+    max_time: float | None = None,
     progress: bool = False,
 ) -> Forecast:
     """Extrapolate a series: its trends, seasons and decays, with intervals.
@@ -174,8 +186,13 @@ def forecast(
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise.
+    effort : {"fast", "normal", "thorough"}
+        From how many places in the series known samples are forecast, and how many ranks are tried.
+    max_time : float, optional
+        Time limit in seconds. When it ends the search, the best forecast so far is returned, with a
+        `ConvergenceWarning`. `Forecast.status` says so.
     progress : bool
-        Show a progress bar.
+        Say what is being tried: on a terminal in a progress bar, else in a line from time to time.
 
     Returns
     -------
@@ -195,6 +212,7 @@ def forecast(
     steps = positive_int(steps, "steps")
     if not 0 < level < 1:
         raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
+    began, (tried, max_time) = clock(), checked(effort, max_time)
     known = None if rank is None else positive_int(rank, "rank")
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
@@ -202,48 +220,61 @@ def forecast(
     _check_series(values, channels)
     units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
     values = units.common(values)
-    how = Extrapolation(window, channels, sigma, undamped, rng, progress)
-    groups = groups_to_forecast(values, known, how)
-    found = [forecast_group(values, members, steps, known, how) for members in groups]
-    _warn_unless_converged(found)
+    how = Extrapolation(window, channels, sigma, undamped, rng)
+    with watched(max_time, progress) as watch:
+        groups = groups_to_forecast(values, known, how)
+        found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
+    status = _status(watch, found)
     ahead = units.estimate(put_together(found))
-    mean, stderr = (to_numpy(part)[len(values) :] for part in (ahead.signal, ahead.stderr))
-    assert ahead.modes is not None
-    lower, upper = _interval(mean, stderr, level)
-    errors = [one.past.error for one in found for _ in one.members]
+    mean, stderr, lower, upper = map(given.follow, _intervals(ahead, len(values), level))
     return Forecast(
-        given.follow(mean),
-        given.follow(stderr),
-        given.follow(lower),
-        given.follow(upper),
+        mean,
+        stderr,
+        lower,
+        upper,
         level,
         ahead.rank,
-        ahead.modes,
-        float(np.sqrt(np.mean(np.square(errors)))),
+        cast(Modes, ahead.modes),
+        _past_error(found),
         [one.fit for one in found],
         channels,
         samples,
         groups,
         units.scaled,
+        status,
+        clock() - began,
     )
 
 
-def _warn_unless_converged(found: Sequence[GroupForecast]) -> None:
-    if not all(one.past.converged for one in found):
+def _status(watch: Watch, found: Sequence[GroupForecast]) -> Status:
+    """Return how a forecast ended, and warn if a limit ended it or a convex solution."""
+    status = status_of(watch, "forecast")
+    if status is Status.FINISHED and not all(one.past.converged for one in found):
         warn_caller(
             "forecast: the convex solution of the series, or of a part of it, stopped at its "
             "iteration limit, so the rank may be chosen less well than usual: pass rank if it is "
             "known",
             ConvergenceWarning,
         )
+    return status
 
 
-def _interval(mean: NDArray, stderr: NDArray, level: float) -> tuple[NDArray, NDArray]:
-    """Return the ends of intervals; those of complex numbers have both parts by themselves."""
+def _past_error(found: Sequence[GroupForecast]) -> float:
+    """Return the root mean square error of forecasts of known samples, over channels."""
+    errors = [one.past.error for one in found for _ in one.members]
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _intervals(ahead: Estimate, start: int, level: float) -> list[NDArray]:
+    """Return values from a sample on, their standard errors, and the ends of intervals.
+
+    Those of complex numbers have both parts by themselves.
+    """
+    mean, stderr = (to_numpy(part)[start:] for part in (ahead.signal, ahead.stderr))
     reach = ndtri((1 + level) / 2) * stderr
     if np.iscomplexobj(mean):
         reach = reach * (1 + 1j) / np.sqrt(2)
-    return mean - reach, mean + reach
+    return [mean, stderr, mean - reach, mean + reach]
 
 
 def _check_series(

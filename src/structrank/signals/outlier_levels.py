@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._watch import tell, time_is_up
 from ..model.effective_rank import SingularValueLimits, effective_rank
 from ..model.largest_mu import mu_max
 from ..model.problem import Problem
@@ -93,6 +94,7 @@ def best_level(problem: Problem, unit: float, seen: NDArray, search: OutlierSear
         priced = replace(problem, mu=min(unit * sigma, search.largest_mu * top))
         result = _solve_robust(priced, sigma, result, search)
         level = Level.of(result, samples, seen, search)
+        tell(f"outliers: {np.count_nonzero(level.far)} beyond noise of {level.noise:.3g}")
         if best is None or level.criterion < best.criterion:
             best, since = level, 0
         else:
@@ -100,6 +102,8 @@ def best_level(problem: Problem, unit: float, seen: NDArray, search: OutlierSear
         # Before the signal is found, a level may well be no better than the one before.
         found = best.noise < search.found * first
         if since == search.patience or (found and (since or level.noise > search.still * last)):
+            break
+        if time_is_up():
             break
         last, sigma = level.noise, min(level.noise, search.fall * sigma)
     return best

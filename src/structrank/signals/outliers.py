@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import instance_of
+from .._checks import instance_of, positive
+from .._watch import time_is_up, watched
 from ..modal.refitting import reweighted
 from ..modal.robust_greedy import RobustGreedySearch, robust_modes
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
 from ..selection.noise import noise_mu
 from ..selection.whiteness import has_gaussian_tails
-from .caller import warn_caller
+from .caller import status_of, warn_caller
 from .direct_modes import DirectFit, direct_fit
 from .outlier_levels import Level, OutlierSearch, best_level
 from .solutions import Known
@@ -25,6 +26,8 @@ def find_outliers(
     problem: Problem,
     *,
     rng: int | np.random.Generator = 0,
+    max_time: float | None = None,
+    progress: bool = False,
     search: OutlierSearch = OutlierSearch(),
 ) -> NDArray:
     """Find the samples that are gross errors: far from where the others say they should be.
@@ -50,6 +53,11 @@ def find_outliers(
         not matter.
     rng : int or numpy.random.Generator
         Seed for the simulated noise and for choosing held-out samples.
+    max_time : float, optional
+        Time limit in seconds. When it ends the search, the outliers so far are returned, with a
+        warning.
+    progress : bool
+        Say what is being tried: on a terminal in a progress bar, else in a line from time to time.
     search : OutlierSearch
         Limits and tolerances of the search.
 
@@ -69,7 +77,10 @@ def find_outliers(
     >>> np.flatnonzero(find_outliers(problem))
     array([30, 77])
     """
-    found = search_outliers(problem, Known(rng=rng), search)
+    max_time = None if max_time is None else positive(max_time, "max_time")
+    with watched(max_time, progress) as watch:
+        found = search_outliers(problem, Known(rng=rng), search)
+    status_of(watch, "find_outliers")
     if found.doubt is not None:
         warn_caller(f"find_outliers: {found.doubt}")
     return found.outliers
@@ -167,7 +178,7 @@ def _search_levels(
         if level is None:
             break
         outliers[at] = level.far
-        if np.mean(level.far) <= search.many:
+        if np.mean(level.far) <= search.many or time_is_up():
             break
     return outliers, level
 

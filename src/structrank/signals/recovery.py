@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
 from typing import Any
@@ -12,20 +12,23 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._checks import one_of
+from .._watch import clock, watched
 from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..model.problem import Problem
 from ..selection.mu import Selection
 from ..solvers.result import Result
+from ..solvers.stopping import Status
 from ..views import Summary, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable
-from .caller import warn_caller
+from .caller import status_of, warn_caller
 from .candidates import CANDIDATES, Candidate, ConvexSolution, FitOfModes
 from .channel_estimate import estimate_in_groups
 from .channel_groups import Members, all_channels, channel_groups, channel_rows
 from .channel_units import channel_units
 from .channels import channel_axis, from_channels
+from .effort import Effort, checked
 from .estimation import AUTO, Found, best_estimate
 from .outliers import search_outliers
 from .problems import hankel_problem, is_large
@@ -62,7 +65,8 @@ class Recovery(Summary, Reportable):
         Samples that were taken for gross errors; none unless asked for.
     result : Result
         The convex solution: its outcome, certificate and history. If modes were found without it,
-        it is computed on first access, for the mu that their noise calls for.
+        or if only local fits competed, it is computed on first access, for the mu that the noise
+        calls for. This can take longer than the recovery.
     selection : Selection or None
         How mu and the rank were chosen; None if mu was given, if only local fits competed, or if
         modes were found without a convex solution.
@@ -72,6 +76,10 @@ class Recovery(Summary, Reportable):
         The samples that were given.
     groups : list of tuple of int
         The channels that were fitted together; each of those that share nothing is alone.
+    status : Status
+        `Status.FINISHED`, or `Status.MAX_TIME` if the time limit ended the search.
+    seconds : float
+        Time that the recovery took.
 
     Examples
     --------
@@ -94,6 +102,8 @@ class Recovery(Summary, Reportable):
     channels: int | None
     samples: Any
     groups: list[Members]
+    status: Status
+    seconds: float
 
     @cached_property
     def result(self) -> Result:
@@ -142,12 +152,23 @@ class Recovery(Summary, Reportable):
 
     def _rows(self) -> list[tuple[str, str]]:
         shape = " x ".join(map(str, np.shape(self.signal)))
-        return [
-            ("signal", f"{shape}, {self.result.problem.sample_count} values seen"),
+        values = to_numpy(unwrap(self.samples, self.channels).values)
+        seen = np.count_nonzero(~np.isnan(values) & ~self.outliers)
+        rows = [
+            ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("estimate", self.candidate.label),
+        ]
+        if self.status is Status.MAX_TIME:
+            rows.append(("search", self.status.value))
+        if self.kind != ConvexSolution.name and "result" not in vars(
+            self
+        ):  # not solved only to print
+            return rows
+        return [
+            *rows,
             ("mu", f"{self.result.problem.mu:.4g}"),
             ("outcome", f"convex solution: {self.result.outcome}"),
         ]
@@ -165,6 +186,8 @@ def recover(
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
+    effort: str = "normal",
+    max_time: float | None = None,
     progress: bool = False,
 ) -> Recovery:
     """Fill the gaps and remove the noise of a signal.
@@ -213,8 +236,14 @@ def recover(
         Some samples may be gross errors: find them first (`find_outliers`) and ignore them.
     rng : int or numpy.random.Generator
         Seed for the simulated noise and for choosing held-out samples.
+    effort : {"fast", "normal", "thorough"}
+        How much is tried before an estimate is returned: how many modes, windows and held-out parts
+        of the samples.
+    max_time : float, optional
+        Time limit in seconds. When it ends the search, the best estimate so far is returned, with a
+        `ConvergenceWarning`. `Recovery.status` says so.
     progress : bool
-        Show progress bars.
+        Say what is being tried: on a terminal in a progress bar, else in a line from time to time.
 
     Returns
     -------
@@ -236,26 +265,23 @@ def recover(
     True
     """
     one_of(kind, KINDS, "kind")
+    began, (tried, max_time) = clock(), checked(effort, max_time)
     known = Known(mu, rank, sigma, undamped, rng)
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
-    outliers = np.zeros(problem.structure.signal_shape, dtype=bool)
-    candidates = CANDIDATES
-    if robust:
-        outliers, candidates = _outliers(problem, known)
-        problem = problem.without(outliers)
     may_be_large = window is rank is None and kind == AUTO
-    options: dict[str, Any] = {"known": known, "kind": kind, "progress": progress}
-    best: Any = partial(_best, may_be_large=may_be_large, **options)
-    groups = all_channels(problem)
-    if rank is mu is None:
-        groups = channel_groups(problem, lambda part: best(part, warn=False).estimate.signal, rng)
-    if len(groups) == 1:
-        best = partial(best, candidates=candidates)
-    found = estimate_in_groups(problem, groups, best, rng)
-    estimate = units.estimate(found.estimate)
+    best: Any = partial(_best, may_be_large=may_be_large, known=known, kind=kind, effort=tried)
+    with watched(max_time, progress) as watch:
+        problem, outliers, candidates = _good_samples(problem, known, tried, robust)
+        groups = all_channels(problem)
+        if rank is mu is None:
+            groups = channel_groups(problem, lambda p: best(p, warn=False).estimate.signal, rng)
+        if len(groups) == 1:
+            best = partial(best, candidates=candidates)
+        found = estimate_in_groups(problem, groups, best, rng)
+    status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
     return Recovery(
         given.wrap(estimate.signal),
         given.wrap(estimate.stderr),
@@ -269,16 +295,29 @@ def recover(
         axis,
         samples,
         groups,
+        status,
+        clock() - began,
     )
 
 
-def _outliers(problem: Problem, known: Known) -> tuple[NDArray, tuple[Candidate, ...]]:
-    """Return which samples are gross errors, and the candidates with what was found on the way."""
-    found = search_outliers(problem, known)
+def _good_samples(
+    problem: Problem, known: Known, effort: Effort, robust: bool
+) -> tuple[Problem, NDArray, Sequence[Candidate]]:
+    """Return the problem without gross errors, where these are, and the candidates.
+
+    The candidates have what was found on the way. Unless asked for, no sample is a gross error.
+    """
+    if not robust:
+        none = np.zeros(problem.structure.signal_shape, dtype=bool)
+        return problem, none, effort.candidates
+    found = search_outliers(problem, known, effort.outliers)
     if found.doubt is not None:
         warn_caller(f"recover: {found.doubt}")
-    fit = FitOfModes(found.direct)
-    return found.outliers, tuple(fit if c.name == fit.name else c for c in CANDIDATES)
+    candidates = [
+        replace(c, found=found.direct) if isinstance(c, FitOfModes) else c
+        for c in effort.candidates
+    ]
+    return problem.without(found.outliers), found.outliers, candidates
 
 
 def _best(problem: Problem, *, may_be_large: bool, **options: Any) -> Found:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._array import NDArray, epsilon, inner, like, to_numpy
 from .._checks import positive, positive_int
+from .._watch import time_is_up
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import NoModes
 from ..modal.pencil import pencil_modes
@@ -153,7 +154,7 @@ class Solution:
         return self.solver.solve(problem.without(part), problem.mu, start)
 
 
-def solve_and_refit(problem: Problem, known: Known, *, progress: bool = False) -> Solution:
+def solve_and_refit(problem: Problem, known: Known) -> Solution:
     """Solve the convex problem for a mu that is given or chosen, and fit the modes found there.
 
     Parameters
@@ -161,8 +162,6 @@ def solve_and_refit(problem: Problem, known: Known, *, progress: bool = False) -
     problem : Problem
         With samples of the signal; its own mu does not matter.
     known : Known
-    progress : bool
-        Show a progress bar.
 
     Returns
     -------
@@ -171,7 +170,7 @@ def solve_and_refit(problem: Problem, known: Known, *, progress: bool = False) -
     solver = ConvexSolver(natural_lam(problem))
     selection: Selection | None = None
     if known.mu is None:
-        selection = search_mu(problem, sigma=known.sigma, rng=known.rng, progress=progress)
+        selection = search_mu(problem, sigma=known.sigma, rng=known.rng)
         result, fit = selection.result, selection.refit
     else:
         result = solver.solve(problem, known.mu, None)
@@ -200,7 +199,7 @@ def _fit_of_rank(result: Result, fit: Refit, known: Known, rank: int) -> tuple[R
             ):
                 return result, other
     result = with_rank(result, rank)
-    return result, known.refit(result, rank)
+    return result, known.refit(result, min(rank, result.rank))  # fewer if time is up
 
 
 def solve_roughly(
@@ -253,6 +252,8 @@ def mu_for_errors(
 def with_rank(result: Result, rank: int, search: RankSearch = RankSearch()) -> Result:
     """Return a solution whose rank is at least the one asked for, found by lowering mu.
 
+    When time is up, its rank may be lower.
+
     Parameters
     ----------
     result : Result
@@ -276,7 +277,7 @@ def with_rank(result: Result, rank: int, search: RankSearch = RankSearch()) -> R
         )
     solver = ConvexSolver(natural_lam(result.problem))
     lowest = search.smallest * result.problem.mu
-    while result.rank < rank:
+    while result.rank < rank and not (result.rank and time_is_up()):
         if result.problem.mu < lowest:
             raise NoModes(
                 f"rank is {rank}, but a signal of rank {result.rank} meets the samples exactly: "

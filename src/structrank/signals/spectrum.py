@@ -37,6 +37,8 @@ def frequencies(
     sigma: float | None = None,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
+    effort: str = "normal",
+    max_time: float | None = None,
     progress: bool = False,
 ) -> Modes:
     """Find the frequencies, dampings, amplitudes and phases in a signal, with standard errors.
@@ -63,8 +65,13 @@ def frequencies(
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise.
+    effort : {"fast", "normal", "thorough"}
+        How much is tried; see `recover`.
+    max_time : float, optional
+        Time limit in seconds. When it ends the search, the best modes so far are returned, with a
+        `ConvergenceWarning`.
     progress : bool
-        Show a progress bar.
+        Say what is being tried: on a terminal in a progress bar, else in a line from time to time.
 
     Returns
     -------
@@ -98,6 +105,8 @@ def frequencies(
         kind=FitOfModes.name,
         undamped=undamped,
         rng=rng,
+        effort=effort,
+        max_time=max_time,
         progress=progress,
     )
     if found.modes is None:
@@ -105,8 +114,9 @@ def frequencies(
             "only noise is found in the samples, so they have no modes: take more samples, pass "
             "sigma if the noise level is known, or pass rank to fit that many modes anyway"
         )
-    structure: Any = found.result.problem.structure
-    pair = _hardly_distinguished(found.modes, structure.lengths)
+    shape = np.shape(found.signal)
+    lengths = tuple(size for axis, size in enumerate(shape) if axis != found.channels)
+    pair = _hardly_distinguished(found.modes, lengths)
     if pair is not None:
         warn_caller(
             f"frequencies: these samples hardly distinguish the modes of frequencies "

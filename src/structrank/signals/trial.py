@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from .._watch import time_is_up
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
 from ..solvers.result import Result
@@ -33,6 +33,10 @@ class HeldOutParts:
     short: int = 4096
     parts: int = 5
 
+    def count(self, size: int) -> int:
+        """Return the number of parts of a signal of so many values."""
+        return self.parts if size <= self.short else 1
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -50,8 +54,6 @@ class Trial:
         The samples that are held out, in turn.
     training : list of Result
         The convex solutions without each part; empty if `solution` is None.
-    advance : callable
-        Moves the progress bar by one; to be called after every fit that takes long.
     first : Estimate or None
         A fit of modes to all samples that was found without a convex solution.
     """
@@ -61,7 +63,6 @@ class Trial:
     solution: Solution | None
     parts: list[NDArray]
     training: list[Result]
-    advance: Callable[[], Any]
     first: Estimate | None = None
 
     def residual(self, signals: Sequence[Array]) -> NDArray:
@@ -70,10 +71,10 @@ class Trial:
         Parameters
         ----------
         signals : sequence of array
-            For each part, a signal that was found without it.
+            For each part, a signal that was found without it; for the first parts if time is up.
         """
         differences = [to_numpy(y - self.problem.b) for y in signals]
-        pairs = zip(differences, self.parts, strict=True)
+        pairs = zip(differences, self.parts, strict=False)
         return np.concatenate([difference[part] for difference, part in pairs])
 
 
@@ -82,8 +83,6 @@ def hold_out(
     known: Known,
     solution: Solution | None,
     settings: HeldOutParts = HeldOutParts(),
-    *,
-    advance: Callable[[], Any] = lambda: None,
 ) -> Trial:
     """Choose samples to hold out, in gaps like those of the data, and solve without them.
 
@@ -93,14 +92,18 @@ def hold_out(
     known : Known
     solution : Solution or None
     settings : HeldOutParts
-    advance : callable
-        Moves a progress bar by one.
 
     Returns
     -------
     Trial
     """
-    count = settings.parts if int(np.prod(problem.b.shape)) <= settings.short else 1
+    count = settings.count(int(np.prod(problem.b.shape)))
     parts = held_out_parts(problem, np.random.default_rng(known.rng), count)
-    training = [] if solution is None else [solution.solve_without(part) for part in parts]
-    return Trial(problem, known, solution, parts, training, advance)
+    training: list[Result] = []
+    for part in parts if solution is not None else []:
+        assert solution is not None
+        training.append(solution.solve_without(part))
+        if time_is_up():
+            parts = parts[: len(training)]
+            break
+    return Trial(problem, known, solution, parts, training)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .._array import NDArray
+from .._watch import time_is_up
 from .logdet import LocalFit, WindowDescent
 from .window_sizes import WindowSearch
 
@@ -87,6 +88,8 @@ class WindowPath:
             count, now = count + 1, error(self.signals)
             small = now > (1 - self._search.gain) * before
             if (small and count >= self._search.fewest_steps) or change <= self._search.still:
+                break
+            if time_is_up():
                 break
             before = now
         self._did(count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import clearly_better
 from .evening import is_uneven, local_scale
@@ -69,12 +70,11 @@ def best_local_fits(
     parts: Sequence[NDArray],
     *,
     search: WindowSearch = WindowSearch(),
-    advance: Callable[[], Any] = lambda: None,
 ) -> LocalFits:
     """Predict held-out samples by local fits; a series of very uneven size is evened out first.
 
-    It is not evened out if the fits are clearly better without. The few large samples at the start
-    of a decay often do not follow it, and would dominate the fit.
+    It is not evened out if the fits are clearly better without, or if time is up. The few large
+    samples at the start of a decay often do not follow it, and would dominate the fit.
 
     Parameters
     ----------
@@ -83,17 +83,17 @@ def best_local_fits(
     parts : sequence of ndarray of bool
         Samples that are held out, in turn.
     search : WindowSearch
-    advance : callable
-        Called after every fit.
 
     Returns
     -------
     LocalFits
     """
-    fits = predict_by_windows(problem, parts, search=search, advance=advance)
-    if not fits.residuals or not is_uneven(fits.samples, search):
-        return fits
-    evened = predict_by_windows(problem, parts, evened=True, search=search, advance=advance)
+    # The fits to all samples repeat at most the steps of one part.
+    with watched(seconds_left() * len(parts) / (len(parts) + 1)):
+        fits = predict_by_windows(problem, parts, search=search)
+        if not fits.residuals or not is_uneven(fits.samples, search) or time_is_up():
+            return fits
+        evened = predict_by_windows(problem, parts, evened=True, search=search)
     return fits if clearly_better(_squares(fits), _squares(evened)) else evened
 
 
@@ -103,7 +103,6 @@ def predict_by_windows(
     *,
     evened: bool = False,
     search: WindowSearch = WindowSearch(),
-    advance: Callable[[], Any] = lambda: None,
 ) -> LocalFits:
     """Predict held-out samples by local fits with windows and noise levels of several sizes.
 
@@ -117,15 +116,13 @@ def predict_by_windows(
         Divide the signal by the square root of its local size (`local_scale`). Its windows are
         more alike then, and errors may grow with the size.
     search : WindowSearch
-    advance : callable
-        Called after every fit.
 
     Returns
     -------
     LocalFits
     """
     structure: Any = problem.structure
-    samples = _samples(problem)
+    samples = samples_of(problem)
     training = [_Training(samples, part.reshape(samples.shape), evened, search) for part in parts]
     residuals: dict[Setting, NDArray] = {}
     line, search = len(structure.lengths) == 1, search.for_axes(len(structure.lengths))
@@ -134,9 +131,13 @@ def predict_by_windows(
     for window in local_windows(structure.lengths, samples.shape[-1], search):
         errors = []
         for thorough in ends:
-            found = _predict(training, window, thorough, search, advance)
+            found = _predict(training, window, thorough, search)
             residuals |= found
             errors.append(min(map(_mean_error, found.values())))
+            if time_is_up():
+                break
+        if time_is_up():
+            break
         ends = (ends[int(np.argmin(errors))],)  # larger windows prefer the same
         if not line and min(errors) > (1 - search.worth) * least:
             break
@@ -170,7 +171,6 @@ def _predict(
     window: tuple[int, ...],
     thorough: bool,
     search: WindowSearch,
-    advance: Callable[[], Any],
 ) -> dict[Setting, NDArray]:
     """Fit with less and less noise, as long as the predictions do not get worse."""
     residuals: dict[Setting, NDArray] = {}
@@ -183,9 +183,11 @@ def _predict(
     while not path.finished:
         error = path.lower(lambda signals: _mean_error(residual(signals)), least)
         residuals[path.setting] = residual(path.signals)
-        advance()
+        size = " x ".join(map(str, window))
+        share = search.shares[len(path.setting.steps) - 1]
+        tell(f"local fits: window {size}, noise {share:.0e}, error {error:.3g}")
         least = min(least, error)
-        if error > search.risen * least:
+        if error > search.risen * least or time_is_up():
             break
     return residuals
 
@@ -199,7 +201,7 @@ def _squares(fits: LocalFits) -> NDArray:
     return np.abs(min(fits.residuals.values(), key=_mean_error)) ** 2
 
 
-def _samples(problem: Problem) -> NDArray:
+def samples_of(problem: Problem) -> NDArray:
     """Return the samples, NaN where missing; the last axis holds channels."""
     structure: Any = problem.structure
     shape = (*structure.lengths, prod(structure.block or (1, 1)))

@@ -11,6 +11,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._checks import instance_of
+from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .result import Result
 from .state import History, State
@@ -82,7 +83,7 @@ def iterate(
     Result
         The best iterate; its status says whether the run converged.
     """
-    loop = _Loop(stop, callback, "structrank")
+    loop = _Loop(stop, callback, "convex solution")
     return loop.result(loop.drive(states, progress=False), problem)
 
 
@@ -122,6 +123,9 @@ class _Loop:
                     bar.update()
                 bar.set_postfix(objective=f"{state.objective:.4g}", rank=state.rank, refresh=False)
                 status = self.stop.status(self.history, last, state, self._gap(self.best or state))
+                tell(f"{self.label}: objective {state.objective:.4g}, rank {state.rank}")
+                if status is None and last is not None and time_is_up():
+                    status = Status.MAX_TIME
                 if self.callback is not None and self.callback(state) and status is None:
                     status = Status.CALLBACK
                 if status is not None:

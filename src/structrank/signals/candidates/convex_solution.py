@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..._array import NDArray
+from ..._watch import time_is_up
 from ...model.largest_mu import mu_max
 from ...solvers.result import Result
 from ..estimates import Estimate
@@ -79,7 +80,7 @@ class _ConvexPrediction(Prediction):
             return self
         mu, residual, training = solution.result.problem.mu, self.residual, trial.training
         smallest = lowering.smallest * mu_max(trial.problem)
-        while _may_grow(training[0], trial, lowering) and mu > smallest:
+        while _may_grow(training[0], trial, lowering) and mu > smallest and not time_is_up():
             training = [
                 solution.solver.solve(result.problem, lowering.factor * mu, result)
                 for result in training

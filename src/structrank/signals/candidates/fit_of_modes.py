@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..._array import Array, NDArray
+from ..._watch import time_is_up
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
-from ..direct_modes import DirectFit, direct_fit, fit_without
+from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_without
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
@@ -27,6 +28,8 @@ class FitOfModes(Candidate):
     ----------
     found : DirectFit or None
         The fit that was found together with outliers, if it was.
+    search : DirectSearch
+        How modes are found without a convex solution, and when they are trusted.
     """
 
     found: DirectFit | None = None
@@ -39,10 +42,12 @@ class FitOfModes(Candidate):
     )
     preferred = True
 
+    search: DirectSearch = field(default_factory=DirectSearch)
+
     def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
         if known.mu is not None:
             return None
-        found = direct_fit(problem, known) if self.found is None else self.found
+        found = direct_fit(problem, known, self.search) if self.found is None else self.found
         return None if found is None else FirstEstimate(_estimate(found.fit), found.trusted)
 
     def predict(self, trial: Trial) -> list[Prediction]:
@@ -57,7 +62,11 @@ class FitOfModes(Candidate):
     def _predict_directly(self, trial: Trial, first: Estimate) -> Prediction:
         assert first.modes is not None
         problem = reweighted(trial.problem)
-        signals = [fit_without(problem, first.modes, part, trial.known) for part in trial.parts]
+        signals = []
+        for part in trial.parts:
+            signals.append(fit_without(problem, first.modes, part, trial.known, self.search))
+            if time_is_up():  # no other candidate will predict
+                break
         return _ModalPrediction(self, trial.residual(signals), first)
 
     def direct_estimate(self, solution: Solution) -> Estimate | None:

@@ -33,9 +33,7 @@ class LocalWindows(Candidate):
     search: WindowSearch = field(default_factory=WindowSearch)
 
     def predict(self, trial: Trial) -> list[Prediction]:
-        fits = best_local_fits(
-            trial.problem, trial.parts, search=self.search, advance=trial.advance
-        )
+        fits = best_local_fits(trial.problem, trial.parts, search=self.search)
         profile = ErrorProfile(fits.held_out_scale, fits.signal_scale) if fits.evened else None
         return [_WindowPrediction(self, fits, setting, profile) for setting in fits.residuals]
 
