@@ -134,8 +134,8 @@ def test_a_new_candidate_competes(rng):
 
 def test_candidates_have_different_names_and_say_what_they_are():
     names = [candidate.name for candidate in CANDIDATES]
-    assert names == ["refit", "average", "convex"]
-    assert [candidate.preferred for candidate in CANDIDATES] == [True, False, False]
+    assert names == ["refit", "average", "components", "convex"]
+    assert [candidate.preferred for candidate in CANDIDATES] == [True, False, False, False]
     for candidate in CANDIDATES:
         assert candidate.label
         assert "3" in candidate.model.format(rank=3)

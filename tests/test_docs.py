@@ -132,6 +132,18 @@ def test_example_of_make_run(tmp_path):
             ["benchmarks.peers", "--seeds", "1", "--rows", "127", "--methods", "fiht", "rank"],
             "127 samples, 5 modes, 50% seen, no noise",
         ),
+        nightly(
+            [
+                "benchmarks.series",
+                "--task",
+                "random",
+                "--series",
+                "sunspots",
+                "--methods",
+                "linear",
+            ],
+            "over linear",
+        ),
         nightly(["benchmarks.phase_transition", "--part", "peers", "--draws", "1"], "of 1, "),
         (
             [

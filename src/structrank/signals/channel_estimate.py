@@ -75,14 +75,17 @@ def merged(parts: Sequence[Estimate], groups: Sequence[Members]) -> Estimate:
     count = sum(map(len, groups))
     first = in_channels(parts[0].signal, groups[0])
     signal = np.zeros((*first.shape[:-1], count), dtype=first.dtype)
-    stderr = np.zeros(signal.shape, dtype=signal.real.dtype)
+    stderr, deviation = (np.zeros(signal.shape, dtype=signal.real.dtype) for _ in range(2))
     for part, members in zip(parts, groups, strict=True):
         signal[..., list(members)] = in_channels(part.signal, members)
         stderr[..., list(members)] = in_channels(part.stderr, members)
+        deviation[..., list(members)] = in_channels(part.new_deviation, members)
     modal = all(part.modes is not None or part.rank == 0 for part in parts)
     modes = _union(parts, groups) if modal and any(part.rank for part in parts) else None
     rank = max(part.rank for part in parts) if modes is None else len(modes)
-    return Estimate(signal[..., None], stderr[..., None], rank, modes, _noise(parts, groups))
+    signal, stderr, deviation = (x[..., None] for x in (signal, stderr, deviation))
+    noise = _noise(parts, groups)
+    return Estimate(signal, stderr, rank, modes, noise, deviation=deviation)
 
 
 def _solved(problem: Problem, error: float, rng: int | np.random.Generator) -> Result:

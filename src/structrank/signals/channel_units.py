@@ -142,7 +142,10 @@ class ChannelUnits:
         modes, sigma = found.modes, found.sigma
         if found.rank == 0 and sigma is not None and self.centred:  # the offsets are all there is
             modes = Modes(np.zeros((0, 1)), 0.0, np.zeros((0, len(self.sizes))))
-        stderr = self.stderr(from_channels(found.stderr, self.axis), modes, sigma)
+        stderr, deviation = (
+            self.stderr(from_channels(part, self.axis), modes, sigma)
+            for part in (found.stderr, found.new_deviation)
+        )
         modes = None if modes is None else self.modes(modes, sigma)
         return Estimate(
             self.signal(from_channels(found.signal, self.axis)),
@@ -150,6 +153,7 @@ class ChannelUnits:
             found.rank if modes is None else len(modes),
             modes,
             None if self.scaled else sigma,
+            deviation=deviation,
         )
 
     def _offset_errors(self, modes: Modes | None, sigma: float | None) -> NDArray | None:

@@ -11,6 +11,7 @@ from .._array import Array, NDArray, like, to_numpy
 from ..selection.holdout import clearly_better
 from .candidates.base import UNIFORM, Prediction, everywhere
 from .estimates import Estimate
+from .stacking import stacked
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -
         One or more, in the order given.
     """
     preferred = [p for p in predictions if p.candidate.preferred]
-    others = about_best([p for p in predictions if not p.candidate.preferred])
+    weighted = [p for p in predictions if p.candidate.weighted]
+    plain = [p for p in predictions if not (p.candidate.preferred or p.candidate.weighted)]
+    others = stacked(about_best(plain), weighted)
     if not preferred or not others:
         return preferred[:1] or others
     errors, past = np.abs(mean_residual(others)), np.abs(preferred[0].residual)
@@ -53,11 +56,17 @@ def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -
 def choose_refined(
     predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()
 ) -> list[Prediction]:
-    """Choose, refine those that were chosen, and choose again among all but the preferred one."""
+    """Choose, refine those that were chosen, and choose again.
+
+    If the preferred one was not chosen before, it is not chosen afterwards.
+    """
     chosen = choose(predictions, rule)
-    refined = [p.refined() if p in chosen else p for p in predictions]
+    parts = [part for prediction in chosen for part in prediction.parts]
+    refined = [p.refined() if p in parts else p for p in predictions]
     if refined == list(predictions):
         return chosen
+    if chosen[0].candidate.preferred:
+        return choose_refined(refined, rule)
     return choose([p for p in refined if not p.candidate.preferred], rule)
 
 
@@ -102,6 +111,8 @@ def combine(
     pairs = zip(chosen, estimates, strict=True)
     rank = max(e.rank for p, e in pairs if p.candidate is chosen[0].candidate)
     profile = next((p.profile for p in predictions if p.profile is not None), UNIFORM)
-    stderr = everywhere(profile.error(mean_residual(chosen)), y)
+    deviation = everywhere(profile.error(mean_residual(chosen)), y)
+    stderr = deviation * everywhere(profile.share, y)
+    sigma = estimates[0].sigma if len(estimates) == 1 else None
     result = next((e.result for e in estimates if e.result is not None), None)
-    return Estimate(y, stderr, rank, result=result)
+    return Estimate(y, stderr, rank, sigma=sigma, result=result, deviation=deviation)

@@ -280,3 +280,28 @@ def fit_without(
     method = LevenbergMarquardt(search.steps, search.smallest_decrease)
     without = problem.without(part)
     return refit_modes(without, modes, undamped=known.undamped, method=method).y
+
+
+def fit_anew(
+    problem: Problem, part: NDArray, known: Known, search: DirectSearch = DirectSearch()
+) -> Array:
+    """Return the signal of modes that are found without a part of the samples.
+
+    Parameters
+    ----------
+    problem : Problem
+    part : ndarray of bool
+        The samples to hold out.
+    known : Known
+    search : DirectSearch
+
+    Returns
+    -------
+    array
+        Zero if no modes are found.
+    """
+    without = problem.without(part)
+    modes = greedy_modes(without, rank=known.rank, undamped=known.undamped)
+    if modes is None:
+        return 0 * problem.backprojection
+    return fit_without(problem, modes, part, known, search)

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from .._checks import one_of, positive
 from ..modal.greedy import GreedySearch
 from .backtesting import ForecastSearch
-from .candidates import CANDIDATES, Candidate, ConvexSolution, FitOfModes, LocalWindows
+from .candidates import (
+    CANDIDATES,
+    Candidate,
+    ComponentModel,
+    ConvexSolution,
+    FitOfModes,
+    LocalWindows,
+)
 from .direct_modes import DirectSearch
 from .outlier_levels import OutlierSearch
 from .trial import HeldOutParts
@@ -66,6 +73,7 @@ EFFORTS = {
         candidates=(
             FitOfModes(search=DirectSearch(greedy=GreedySearch(most=80, patience=6))),
             LocalWindows(WindowSearch(along_line=(4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128))),
+            ComponentModel(),
             ConvexSolution(),
         ),
         outliers=OutlierSearch(passes=5, max_iter=60),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._array import Array
+from scipy.special import ndtri
+
+from .._array import Array, is_complex
 from ..modal.modes import Modes
 from ..model.lowrank import LowRank
 from ..solvers.result import Result
@@ -19,7 +21,7 @@ class Estimate:
     signal : array
         In the shape of the structure's signals.
     stderr : array or None
-        Standard error of every value; None if it is the size of the prediction errors.
+        Standard error of every value; None if it follows from the prediction errors.
     rank : int
     modes : Modes or None
         The modes the signal is the sum of, if it is one.
@@ -29,6 +31,9 @@ class Estimate:
         The convex solution, if it differs from the one that all candidates were given.
     X : LowRank or None
         Factors of the Hankel matrix of the signal, if they are known.
+    deviation : array or None
+        Standard deviation of a new sample from every value; None if it follows from `stderr` and
+        `sigma`.
     """
 
     signal: Array
@@ -38,6 +43,24 @@ class Estimate:
     sigma: float | None = None
     result: Result | None = None
     X: LowRank | None = None
+    deviation: Array | None = None
+
+    @property
+    def new_deviation(self) -> Array:
+        """Standard deviation of a new sample from every value of the signal."""
+        if self.deviation is not None:
+            return self.deviation
+        assert self.stderr is not None  # known once an estimate was chosen
+        return (self.stderr**2 + (self.sigma or 0.0) ** 2) ** 0.5
+
+    def interval(self, reach: float) -> tuple[Array, Array]:
+        """Ends of the intervals of new samples, so many standard deviations to each side.
+
+        Of a complex signal, both parts have an interval by themselves.
+        """
+        width = reach * self.new_deviation
+        width = width * ((1 + 1j) / 2**0.5) if is_complex(self.signal) else width
+        return self.signal - width, self.signal + width
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,3 +76,16 @@ class FirstEstimate:
 
     estimate: Estimate
     trusted: bool
+
+
+def interval_reach(level: float) -> float:
+    """Return how many standard deviations an interval reaches to each side, or raise an error.
+
+    Parameters
+    ----------
+    level : float
+        Probability of the interval, for Gaussian errors.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
+    return float(ndtri((1 + level) / 2))

@@ -20,7 +20,7 @@ from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from .caller import warn_caller
 from .candidates import Candidate, Estimate, FirstEstimate, Prediction
-from .choice import ChoiceRule, choose_refined, combine, mean_residual
+from .choice import ChoiceRule, choose, choose_refined, combine, mean_residual
 from .effort import Effort
 from .solutions import (
     Known,
@@ -101,19 +101,23 @@ def best_estimate(
     first, candidate = _first_estimate(problem, known, competing, effort)
     if first is not None and (first.trusted or time_is_up()):
         return _found_directly(problem, known, first.estimate, candidate)
-    if kind == AUTO and known.rank is None and int(np.prod(problem.b.shape)) > effort.short:
-        large = large or _has_local_windows(problem)
-    solution = _first_solution(problem, known, large)
-    if solution is not None and (len(competing) == 1 or time_is_up()):
-        for candidate in competing:
-            direct = candidate.direct_estimate(solution)
-            if direct is not None:
-                solve = _proven(solution.result, problem, warn)
-                return Found(direct, candidate, solve, solution.selection)
-    trial = hold_out(problem, known, solution, effort.parts)
-    if first is not None:
-        trial = replace(trial, first=first.estimate)
-    predictions = _predictions(competing, trial)
+    large = large or (kind == AUTO and known.rank is None and _is_long(problem, effort))
+    trial = hold_out(problem, known, effort.parts)
+    trial = trial if first is None else replace(trial, first=first.estimate)
+    free = known.rank is known.mu is None and len(competing) > 1
+    early = [c for c in competing if large or free or not c.from_solution]
+    predictions = _predictions(early, trial)
+    solution = None
+    if not _needs_no_solution(competing, predictions, free, rule):
+        solution = _first_solution(problem, known, large)
+    if solution is not None:
+        if len(competing) == 1 or time_is_up():
+            for candidate in competing:
+                direct = candidate.direct_estimate(solution)
+                if direct is not None:
+                    solve = _proven(solution.result, problem, warn)
+                    return Found(direct, candidate, solve, solution.selection)
+        predictions = _with_solution(competing, trial, solution, predictions)
     chosen = choose_refined(predictions, rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     estimate = combine(chosen, predictions, problem.backprojection)
@@ -139,9 +143,14 @@ def _first_estimate(
     return None, competing[0]
 
 
-def _predictions(competing: Sequence[Candidate], trial: Trial) -> list[Prediction]:
-    """Return what the candidates predict; those before time is up, but at least one."""
-    predictions: list[Prediction] = []
+def _predictions(
+    competing: Sequence[Candidate], trial: Trial, others: Sequence[Prediction] = ()
+) -> list[Prediction]:
+    """Return what the candidates predict; those before time is up, but at least one.
+
+    What was not predicted completely, as time was up, does not compete with what was.
+    """
+    predictions = list(others)
     for candidate in competing:
         if predictions and time_is_up():
             break
@@ -149,7 +158,39 @@ def _predictions(competing: Sequence[Candidate], trial: Trial) -> list[Predictio
         for prediction in found:
             tell(f"{candidate.label}: error {_mean_error([prediction]):.3g}")
         predictions += found
-    return predictions
+    most = max((p.residual.size for p in predictions), default=0)
+    return [p for p in predictions if p.residual.size == most]
+
+
+def _with_solution(
+    competing: Sequence[Candidate],
+    trial: Trial,
+    solution: Solution,
+    predictions: Sequence[Prediction],
+) -> list[Prediction]:
+    """Return the predictions with those of candidates that use the convex solution."""
+    others = [p for p in predictions if not p.candidate.from_solution]
+    solved = [candidate for candidate in competing if candidate.from_solution]
+    found = _predictions(solved, trial.solved(solution), others)
+    return sorted(found, key=lambda p: [c.name for c in competing].index(p.candidate.name))
+
+
+def _needs_no_solution(
+    competing: Sequence[Candidate],
+    predictions: Sequence[Prediction],
+    free: bool,
+    rule: ChoiceRule,
+) -> bool:
+    """Whether no candidate needs the convex solution, or none that might win.
+
+    That is so if even modes that were found with the held-out samples predict them less well than
+    a candidate of its own weight, which is made for such signals.
+    """
+    if not any(c.from_solution for c in competing) or (predictions and time_is_up()):
+        return True
+    suited = free and any(p.candidate.weighted for p in predictions)
+    modes = any(p.candidate.from_solution for p in predictions)
+    return suited and modes and not choose(predictions, rule)[0].candidate.preferred
 
 
 def _mean_error(predictions: Sequence[Prediction]) -> float:
@@ -164,9 +205,11 @@ def _found_directly(
     return Found(estimate, candidate, solve, None)
 
 
-def _has_local_windows(problem: Problem) -> bool:
+def _is_long(problem: Problem, effort: Effort) -> bool:
+    """Whether a signal is too long for the convex solution to compete, and has local fits."""
     structure: Any = problem.structure
-    return bool(local_windows(structure.lengths, prod(structure.block or (1,))))
+    long = int(np.prod(problem.b.shape)) > effort.short
+    return long and bool(local_windows(structure.lengths, prod(structure.block or (1,))))
 
 
 def _proven(result: Result, problem: Problem, warn: bool) -> Callable[[], Result]:

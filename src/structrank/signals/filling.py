@@ -52,7 +52,7 @@ def impute(samples: Any, **options: Any) -> Recovery:
     Returns
     -------
     Recovery
-        Its standard errors are zero at the samples.
+        Its standard errors are zero at the samples, and so are the widths of its intervals.
 
     Examples
     --------
@@ -69,6 +69,14 @@ def impute(samples: Any, **options: Any) -> Recovery:
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
     missing = np.isnan(values) | found.outliers
-    signal = np.where(missing, to_numpy(unwrap(found.signal, channels).values), values)
-    stderr = np.where(missing, to_numpy(unwrap(found.stderr, channels).values), 0.0)
-    return replace(found, signal=given.wrap(signal), stderr=given.wrap(stderr))
+
+    def kept(part: Any, elsewhere: Any) -> Any:
+        return given.wrap(np.where(missing, to_numpy(unwrap(part, channels).values), elsewhere))
+
+    return replace(
+        found,
+        signal=kept(found.signal, values),
+        stderr=kept(found.stderr, 0.0),
+        lower=kept(found.lower, values),
+        upper=kept(found.upper, values),
+    )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
@@ -24,7 +23,7 @@ from .caller import status_of, warn_caller
 from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
 from .effort import checked
-from .estimates import Estimate
+from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
 from .reports import forecast_report
 
@@ -210,8 +209,7 @@ def forecast(
     True
     """
     steps = positive_int(steps, "steps")
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}, but a probability between 0 and 1 is expected")
+    reach = interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
     known = None if rank is None else positive_int(rank, "rank")
     given = unwrap(samples, channels)
@@ -226,7 +224,7 @@ def forecast(
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
     status = _status(watch, found)
     ahead = units.estimate(put_together(found))
-    mean, stderr, lower, upper = map(given.follow, _intervals(ahead, len(values), level))
+    mean, stderr, lower, upper = map(given.follow, _intervals(ahead, len(values), reach))
     return Forecast(
         mean,
         stderr,
@@ -265,13 +263,13 @@ def _past_error(found: Sequence[GroupForecast]) -> float:
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
-def _intervals(ahead: Estimate, start: int, level: float) -> list[NDArray]:
+def _intervals(ahead: Estimate, start: int, deviations: float) -> list[NDArray]:
     """Return values from a sample on, their standard errors, and the ends of intervals.
 
     Those of complex numbers have both parts by themselves.
     """
     mean, stderr = (to_numpy(part)[start:] for part in (ahead.signal, ahead.stderr))
-    reach = ndtri((1 + level) / 2) * stderr
+    reach = deviations * stderr
     if np.iscomplexobj(mean):
         reach = reach * (1 + 1j) / np.sqrt(2)
     return [mean, stderr, mean - reach, mean + reach]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from math import prod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,26 @@ from .._checks import one_of
 from .._watch import clock, watched
 from ..io.containers import unwrap
 from ..modal.modes import Modes
-from ..model.problem import Problem
 from ..selection.mu import Selection
 from ..solvers.result import Result
 from ..solvers.stopping import Status
 from ..views import Summary, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable
-from .caller import status_of, warn_caller
-from .candidates import CANDIDATES, Candidate, ConvexSolution, FitOfModes
-from .channel_estimate import estimate_in_groups
-from .channel_groups import Members, all_channels, channel_groups, channel_rows
+from .caller import status_of
+from .candidates import CANDIDATES, Candidate, ComponentModel, ConvexSolution, FitOfModes
+from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
 from .channels import channel_axis, from_channels
-from .effort import Effort, checked
-from .estimation import AUTO, Found, best_estimate
-from .outliers import search_outliers
-from .problems import hankel_problem, is_large
+from .effort import checked
+from .estimates import interval_reach
+from .estimation import AUTO
+from .finding import find_signal
+from .problems import hankel_problem
 from .reports import recovery_report
 from .solutions import Known
 
-KINDS = (AUTO, FitOfModes.name, ConvexSolution.name)
+KINDS = (AUTO, FitOfModes.name, ConvexSolution.name, ComponentModel.name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,20 +45,27 @@ class Recovery(Summary, Reportable):
     signal : array, Series, DataFrame or DataArray
         The signal with gaps filled and noise removed, as a container like the samples.
     stderr : array, Series, DataFrame or DataArray
-        Standard error of every value.
+        Standard error of every value of the signal, without noise. If nothing is known about the
+        noise, it is the error of a new sample.
+    lower, upper : array, Series, DataFrame or DataArray
+        Ends of the intervals that contain a new sample, noise included, with probability `level`;
+        for a complex signal, separate intervals of the real and the imaginary part.
+    level : float
     rank : int
     modes : Modes or None
         The (damped) sinusoids the signal is the sum of, with standard errors; None unless they
         were fitted.
     sigma : float or None
-        Standard deviation of the noise in the samples; None unless modes were fitted, or if it
-        differs between channels of different size.
-    kind : {"refit", "convex", "average"}
+        Standard deviation of the white noise in the samples; None unless modes or components were
+        fitted, or if it differs between channels of different size.
+    kind : {"refit", "convex", "average", "components"}
         Which estimate predicted held-out samples best: the fit of a few modes, the convex solution,
-        or the average of local fits (`structrank.signals.logdet`) and of the convex solution where
-        it predicts as well. The standard error of the latter two is the size of their prediction
-        errors: one number for the whole signal, unless a decay was evened out. The rank of an
-        average is that of the covariance of its windows.
+        a sum of trend, season, autoregressive part and noise, or the average of local fits
+        (`structrank.signals.logdet`) and of those of the others that predict as well. Intervals
+        of all but the first have the size of the prediction errors. For one real series they are
+        larger inside gaps, otherwise they have one width for the whole signal, unless a decay was
+        evened out. The rank of an average is that of the covariance of its windows; the rank of
+        components is their number of states.
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
     result : Result
@@ -92,6 +97,9 @@ class Recovery(Summary, Reportable):
 
     signal: Any
     stderr: Any
+    lower: Any
+    upper: Any
+    level: float
     rank: int
     modes: Modes | None
     sigma: float | None
@@ -183,6 +191,7 @@ def recover(
     rank: int | None = None,
     sigma: float | None = None,
     kind: str = AUTO,
+    level: float = 0.95,
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
@@ -199,12 +208,15 @@ def recover(
     as the noise allows. Modes whose damping is not distinguishable from zero are held undamped.
 
     Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
-    modes and local fits, for short signals also the convex solution and the fit of its modes
-    (`select_mu`, `refit`). The fit of the modes is returned unless others are clearly better; then
-    the average of those that are about the best is returned. Local fits
-    (`structrank.signals.logdet.fit_windows`) ask for few patterns in short windows of the signal
-    rather than for few modes in all of it, with windows and noise levels of several sizes. They
-    suit signals whose swings come and go, such as sunspots, seismic traces, pictures and k-space.
+    modes, local fits and, for one real series, a sum of components; for short signals also the
+    convex solution and the fit of its modes (`select_mu`, `refit`). The fit of the modes is
+    returned unless others are clearly better; then their average is returned, with weights that
+    would have predicted best. Local fits (`structrank.signals.logdet.fit_windows`) ask for few
+    patterns in short windows of the signal rather than for few modes in all of it, with windows and
+    noise levels of several sizes. They suit signals whose swings come and go, such as sunspots,
+    seismic traces, pictures and k-space. Components (`structrank.components`) are trend, season,
+    autoregressive part and white noise, which drift. They suit economic and weather series; the
+    season is found from the samples.
 
     Parameters
     ----------
@@ -227,9 +239,11 @@ def recover(
         Number of modes, if known.
     sigma : float, optional
         Standard deviation of the noise, if known.
-    kind : {"auto", "refit", "convex"}
-        Which estimate to return: the one that predicts best, the fit of the modes, or the convex
-        solution.
+    kind : {"auto", "refit", "convex", "components"}
+        Which estimate to return: the one that predicts best, the fit of the modes, the convex
+        solution, or the components of one real series.
+    level : float
+        Probability that an interval contains a new sample.
     undamped : bool
         The modes are known to be undamped.
     robust : bool
@@ -265,6 +279,7 @@ def recover(
     True
     """
     one_of(kind, KINDS, "kind")
+    reach = interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
     known = Known(mu, rank, sigma, undamped, rng)
     given = unwrap(samples, channels)
@@ -272,19 +287,17 @@ def recover(
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
     may_be_large = window is rank is None and kind == AUTO
-    best: Any = partial(_best, may_be_large=may_be_large, known=known, kind=kind, effort=tried)
     with watched(max_time, progress) as watch:
-        problem, outliers, candidates = _good_samples(problem, known, tried, robust)
-        groups = all_channels(problem)
-        if rank is mu is None:
-            groups = channel_groups(problem, lambda p: best(p, warn=False).estimate.signal, rng)
-        if len(groups) == 1:
-            best = partial(best, candidates=candidates)
-        found = estimate_in_groups(problem, groups, best, rng)
+        found, outliers, groups = find_signal(problem, known, kind, tried, robust, may_be_large)
     status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
+    parts = (estimate.signal, estimate.stderr, *estimate.interval(reach))
+    signal, stderr, lower, upper = map(given.wrap, parts)
     return Recovery(
-        given.wrap(estimate.signal),
-        given.wrap(estimate.stderr),
+        signal,
+        stderr,
+        lower,
+        upper,
+        level,
         estimate.rank,
         estimate.modes,
         sigma if estimate.sigma is None else estimate.sigma,
@@ -298,30 +311,3 @@ def recover(
         status,
         clock() - began,
     )
-
-
-def _good_samples(
-    problem: Problem, known: Known, effort: Effort, robust: bool
-) -> tuple[Problem, NDArray, Sequence[Candidate]]:
-    """Return the problem without gross errors, where these are, and the candidates.
-
-    The candidates have what was found on the way. Unless asked for, no sample is a gross error.
-    """
-    if not robust:
-        none = np.zeros(problem.structure.signal_shape, dtype=bool)
-        return problem, none, effort.candidates
-    found = search_outliers(problem, known, effort.outliers)
-    if found.doubt is not None:
-        warn_caller(f"recover: {found.doubt}")
-    candidates = [
-        replace(c, found=found.direct) if isinstance(c, FitOfModes) else c
-        for c in effort.candidates
-    ]
-    return problem.without(found.outliers), found.outliers, candidates
-
-
-def _best(problem: Problem, *, may_be_large: bool, **options: Any) -> Found:
-    """Return the best estimate for a problem of all channels, or of some of them."""
-    structure: Any = problem.structure
-    large = may_be_large and is_large(structure.lengths, prod(structure.block or (1,)))
-    return best_estimate(problem, large=large, **options)

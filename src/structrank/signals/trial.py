@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -65,6 +65,19 @@ class Trial:
     training: list[Result]
     first: Estimate | None = None
 
+    def solved(self, solution: Solution) -> Trial:
+        """Return the trial with a convex solution to all samples, and those without each part.
+
+        If time is up, it has fewer parts.
+        """
+        training: list[Result] = []
+        for part in self.parts:
+            training.append(solution.solve_without(part))
+            if time_is_up():
+                break
+        parts = self.parts[: len(training)]
+        return replace(self, solution=solution, parts=parts, training=training)
+
     def residual(self, signals: Sequence[Array]) -> NDArray:
         """Return predicted minus held-out samples, all parts one after the other.
 
@@ -81,16 +94,14 @@ class Trial:
 def hold_out(
     problem: Problem,
     known: Known,
-    solution: Solution | None,
     settings: HeldOutParts = HeldOutParts(),
 ) -> Trial:
-    """Choose samples to hold out, in gaps like those of the data, and solve without them.
+    """Choose samples to hold out, in gaps like those of the data.
 
     Parameters
     ----------
     problem : Problem
     known : Known
-    solution : Solution or None
     settings : HeldOutParts
 
     Returns
@@ -99,11 +110,4 @@ def hold_out(
     """
     count = settings.count(int(np.prod(problem.b.shape)))
     parts = held_out_parts(problem, np.random.default_rng(known.rng), count)
-    training: list[Result] = []
-    for part in parts if solution is not None else []:
-        assert solution is not None
-        training.append(solution.solve_without(part))
-        if time_is_up():
-            parts = parts[: len(training)]
-            break
-    return Trial(problem, known, solution, parts, training)
+    return Trial(problem, known, None, parts, [])

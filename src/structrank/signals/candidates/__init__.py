@@ -6,6 +6,7 @@ others from then on, and is averaged with those that predict held-out samples ab
 
 from ..estimates import Estimate, FirstEstimate
 from .base import Candidate, ErrorProfile, Prediction
+from .component_model import ComponentModel
 from .convex_solution import ConvexSolution
 from .fit_of_modes import FitOfModes
 from .local_windows import LocalWindows
@@ -13,12 +14,14 @@ from .local_windows import LocalWindows
 CANDIDATES: tuple[Candidate, ...] = (
     FitOfModes(),
     LocalWindows(),
+    ComponentModel(),
     ConvexSolution(),
 )
 
 __all__ = [
     "CANDIDATES",
     "Candidate",
+    "ComponentModel",
     "ConvexSolution",
     "ErrorProfile",
     "Estimate",

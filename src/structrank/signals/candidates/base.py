@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -25,10 +25,14 @@ class ErrorProfile:
         Relative size at the held-out samples, all parts one after the other.
     signal : ndarray
         Relative size at every value, in the shape of the structure's signals.
+    share : ndarray
+        Share of the error of a new sample that is the error of the signal, in the same shape. One
+        if the noise is not known.
     """
 
     held_out: NDArray
     signal: NDArray
+    share: NDArray = field(default_factory=lambda: np.ones(()))
 
     def error(self, residual: NDArray) -> NDArray:
         """Return the root mean square of residuals, for every value of the signal."""
@@ -57,6 +61,11 @@ class Prediction(ABC):
     ) -> None:
         self.candidate, self.residual, self.profile = candidate, residual, profile
 
+    @property
+    def parts(self) -> list[Prediction]:
+        """The predictions that this one is an average of: itself alone, as a rule."""
+        return [self]
+
     @abstractmethod
     def estimate(self) -> Estimate:
         """Return the estimate from all samples."""
@@ -81,6 +90,11 @@ class Candidate(ABC):
         What reports say about the signal shown and the certificate; empty if they belong together.
     preferred : bool
         Whether others have to be clearly better to be chosen instead.
+    weighted : bool
+        Whether its predictions enter an average with a weight that depends on their errors, rather
+        than as one of several that are about the best.
+    from_solution : bool
+        Whether it uses the convex solution, if there is one.
     """
 
     name: ClassVar[str]
@@ -90,6 +104,8 @@ class Candidate(ABC):
     )
     note: ClassVar[str] = ""
     preferred: ClassVar[bool] = False
+    weighted: ClassVar[bool] = False
+    from_solution: ClassVar[bool] = False
 
     def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
         """Return an estimate from the samples alone, before any convex problem is solved."""

@@ -52,6 +52,7 @@ class ConvexSolution(Candidate):
 
     name = "convex"
     label = "convex solution"
+    from_solution = True
 
     lowering: MuLowering = MuLowering()
 

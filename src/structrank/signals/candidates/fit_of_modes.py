@@ -13,7 +13,7 @@ from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
-from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_without
+from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_anew, fit_without
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
@@ -41,6 +41,7 @@ class FitOfModes(Candidate):
         "the nuclear norm. The certificate is that of the convex solution, not of this fit."
     )
     preferred = True
+    from_solution = True
 
     search: DirectSearch = field(default_factory=DirectSearch)
 
@@ -67,7 +68,7 @@ class FitOfModes(Candidate):
             signals.append(fit_without(problem, first.modes, part, trial.known, self.search))
             if time_is_up():  # no other candidate will predict
                 break
-        return _ModalPrediction(self, trial.residual(signals), first)
+        return _DoubtfulPrediction(self, trial.residual(signals), first, trial)
 
     def direct_estimate(self, solution: Solution) -> Estimate | None:
         return None if solution.fit is None else _estimate(solution.fit)
@@ -80,6 +81,23 @@ class _ModalPrediction(Prediction):
 
     def estimate(self) -> Estimate:
         return self._estimate
+
+
+class _DoubtfulPrediction(_ModalPrediction):
+    """By modes that were found with the held-out samples: they predict better than they should."""
+
+    def __init__(
+        self, candidate: FitOfModes, residual: NDArray, estimate: Estimate, trial: Trial
+    ) -> None:
+        super().__init__(candidate, residual, estimate)
+        self._modes, self._trial = candidate, trial
+
+    def refined(self) -> Prediction:
+        """Return the prediction by modes that are found without the held-out samples."""
+        trial = self._trial
+        problem = reweighted(trial.problem)
+        signals = [fit_anew(problem, part, trial.known) for part in trial.parts]
+        return _ModalPrediction(self._modes, trial.residual(signals), self._estimate)
 
 
 def _estimate(fit: Refit) -> Estimate:

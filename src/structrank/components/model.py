@@ -1,0 +1,187 @@
+"""The components of a series as a linear system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import block_diag, toeplitz
+
+from .._array import NDArray
+from ..systems import StateSpace
+from ..systems.likelihood import Score
+from .autoregression import autoregression
+
+DRIFTS = ("level", "slope", "season")
+
+
+@dataclass(frozen=True)
+class Season:
+    """A pattern that repeats and may change slowly: some harmonics of one period.
+
+    Attributes
+    ----------
+    period : int
+        Samples of one season.
+    harmonics : tuple of int
+        Which multiples of the frequency 1 / period it contains.
+    """
+
+    period: int
+    harmonics: tuple[int, ...]
+
+    @property
+    def turns(self) -> list[NDArray]:
+        """How the states of each harmonic follow from the last ones: rotations."""
+        blocks = []
+        for harmonic in self.harmonics:
+            angle = 2 * np.pi * harmonic / self.period
+            turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+            blocks.append(turn[:1, :1] if 2 * harmonic == self.period else turn)
+        return blocks
+
+
+@dataclass(frozen=True)
+class FirstStates:
+    """Standard deviations of first states, for a series of mean zero and deviation one.
+
+    They are wide compared with what series show, so that the data decide, and finite, so that
+    likelihoods of different components can be compared. Taste.
+
+    Attributes
+    ----------
+    level : float
+    slope : float
+        Times the number of samples.
+    season : float
+        Of each harmonic.
+    """
+
+    level: float = 3.0
+    slope: float = 10.0
+    season: float = 1.0
+
+
+@dataclass(frozen=True)
+class Components:
+    """Which components a series of mean zero and deviation one is the sum of.
+
+    A level, a slope, a season, an autoregressive part and white noise. The parameters are
+    logarithms of variances, and the inverse hyperbolic tangents of partial autocorrelations.
+
+    Attributes
+    ----------
+    samples : int
+        Length of the series.
+    slope : bool
+        Whether the level has a slope.
+    season : Season or None
+    order : int
+        Order of the autoregressive part.
+    drifts : tuple of str
+        Which of "level", "slope" and "season" change with time.
+    first : FirstStates
+
+    Examples
+    --------
+    >>> from structrank.components.model import Components
+    >>> walk = Components(samples=100, drifts=("level",))
+    >>> walk.names
+    ('white', 'level')
+    >>> walk.system([-1.0, 0.0])
+    StateSpace(order 1, 1 output, spectral radius 1)
+    """
+
+    samples: int
+    slope: bool = False
+    season: Season | None = None
+    order: int = 0
+    drifts: tuple[str, ...] = ()
+    first: FirstStates = FirstStates()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters, in their order."""
+        part = ("autoregression",) if self.order else ()
+        return ("white", *self.drifts, *part, *(f"pacf {k + 1}" for k in range(self.order)))
+
+    @property
+    def states(self) -> dict[str, slice]:
+        """Where the states of each component are."""
+        sizes = {"level": 1, "slope": int(self.slope), "season": 0, "autoregression": self.order}
+        if self.season is not None:
+            sizes["season"] = sum(map(len, self.season.turns))
+        ends = np.cumsum([*sizes.values()])
+        return {k: slice(int(e) - n, int(e)) for (k, n), e in zip(sizes.items(), ends, strict=True)}
+
+    def matrices(self, parameters: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Arrays H, W and covariance of `structrank.systems.chunks.Gaussian`.
+
+        Parameters
+        ----------
+        parameters : ndarray
+            In the order of `names`.
+        """
+        value, at = dict(zip(self.names, parameters, strict=True)), self.states
+        size = at["autoregression"].stop
+        H, noise, first = np.zeros((size + 1, size)), np.zeros(size + 1), np.zeros(size)
+        A = H[1:]
+        A[0, : 1 + self.slope] = H[0, 0] = 1.0
+        first[at["level"]] = self.first.level**2
+        first[at["slope"]] = (self.first.slope / self.samples) ** 2
+        first[at["season"]] = self.first.season**2
+        noise[0] = np.exp(value["white"])
+        for name in self.drifts:
+            noise[1:][at[name]] = np.exp(value[name])
+        A[at["slope"], at["slope"]] = 1.0
+        if self.season is not None:
+            turns = self.season.turns
+            A[at["season"], at["season"]] = block_diag(*turns)
+            H[0, at["season"]] = np.concatenate([np.eye(len(turn))[0] for turn in turns])
+        P, own = np.diag(first), at["autoregression"]
+        if self.order:
+            partial = np.tanh(parameters[-self.order :])
+            row, error, covariances = autoregression(np.exp(value["autoregression"]), partial)
+            A[own, own] = np.eye(self.order, k=-1)
+            A[own.start, own], H[0, own.start], noise[1 + own.start] = row, 1.0, float(error)
+            P[own, own] = toeplitz(covariances)
+        return H, np.diag(noise), P
+
+    def gradient(self, parameters: NDArray, score: Score, step: float = 1e-20) -> NDArray:
+        """Derivatives of the log-likelihood by the parameters, from those by the matrices.
+
+        Parameters
+        ----------
+        parameters : ndarray
+        score : Score
+            Derivatives with respect to what `matrices` returns.
+        step : float
+            Imaginary step for the autoregressive part, small enough that its square vanishes.
+        """
+        noise, at = np.diag(score.W), self.states
+        slopes = [np.sum(noise[:1])] + [np.sum(noise[1:][at[name]]) for name in self.drifts]
+        count = len(slopes)
+        gradient = np.concatenate([slopes * np.exp(parameters[:count]), np.zeros(len(parameters))])
+        own = at["autoregression"]
+        if self.order:
+            covariance = score.covariance[own, own]
+            lags = np.array([np.trace(covariance, k) for k in range(self.order)])
+            lags[1:] += [np.trace(covariance, -k) for k in range(1, self.order)]
+        for k in range(count, len(parameters)):
+            moved = parameters[count:].astype(complex)
+            moved[k - count] += 1j * step
+            row, error, covariances = autoregression(np.exp(moved[0]), np.tanh(moved[1:]))
+            change = score.H[1 + own.start, own] @ row.imag + lags @ covariances.imag
+            gradient[k] = (change + noise[1 + own.start] * error.imag) / step
+        return np.asarray(gradient[: len(parameters)])
+
+    def system(self, parameters: NDArray) -> StateSpace:
+        """The system with these parameters.
+
+        Parameters
+        ----------
+        parameters : ndarray
+        """
+        H, W, P = self.matrices(np.asarray(parameters))
+        Q, R, x0 = W[1:, 1:], W[:1, :1], np.zeros(len(P))
+        return StateSpace(H[1:], None, H[:1], None, Q=Q, R=R, x0=x0, x0_covariance=P)

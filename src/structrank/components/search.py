@@ -1,0 +1,151 @@
+"""Which components a series needs: a few structures, from cheap to costly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .._array import NDArray
+from .autoregression import burg
+from .likelihood import ComponentFit, most_likely
+from .mixture import FittedSeries
+from .model import Components, Season
+from .seasons import SeasonSearch, find_seasons
+
+
+@dataclass(frozen=True)
+class ComponentSearch:
+    """What is tried; set by hand on simulated and real series.
+
+    Attributes
+    ----------
+    stretch : int
+        Longest stretch of a series that parameters are fitted to, which bounds the time.
+    doubtful, certain : float
+        Gain of a season from which on it is tried, and from which on nothing else is.
+    most_order : int
+        Highest order of the autoregressive part.
+    samples_per_order : int
+        Samples for each order, at least.
+    passes : int
+        Times that gaps are filled and the autoregressive part is found anew.
+    slack : float
+        Fits are kept whose criterion exceeds the best one by less.
+    starts : dict of str to float
+        Logarithms of variances to start from, for a series of deviation one.
+    """
+
+    stretch: int = 1000
+    doubtful: float = -6.0
+    certain: float = 20.0
+    most_order: int = 20
+    samples_per_order: int = 8
+    passes: int = 2
+    slack: float = 10.0
+    starts: dict[str, float] = field(
+        default_factory=lambda: {
+            "white": -2.0,
+            "level": -3.0,
+            "slope": -9.0,
+            "season": -8.0,
+            "autoregression": -1.5,
+            "pacf 1": 1.0,
+        }
+    )
+
+
+def fit_series(y: NDArray, search: ComponentSearch = ComponentSearch()) -> FittedSeries:
+    """Find the components of a series with gaps.
+
+    Parameters
+    ----------
+    y : ndarray
+        NaN where missing.
+    search : ComponentSearch
+
+    Returns
+    -------
+    FittedSeries
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components import fit_series
+    >>> walk = np.cumsum(np.random.default_rng(0).standard_normal(100))
+    >>> fit_series(walk).fits[0].components.season is None
+    True
+    """
+    offset, scale = float(np.nanmean(y)), float(np.nanstd(y)) or 1.0
+    y = _stretch((y - offset) / scale, search.stretch)
+    fits = [fit for season in _seasons(y, search) for fit in _fits(y, season, search)]
+    fits.sort(key=lambda fit: fit.information)
+    kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
+    return FittedSeries(kept, offset, scale)
+
+
+def _stretch(y: NDArray, longest: int) -> NDArray:
+    """The stretch of a series with most samples."""
+    if len(y) <= longest:
+        return y
+    seen = np.concatenate([[0], np.cumsum(~np.isnan(y))])
+    first = int(np.argmax(seen[longest:] - seen[:-longest]))
+    return y[first : first + longest]
+
+
+def _seasons(y: NDArray, search: ComponentSearch) -> list[Season | None]:
+    """Seasons to try; None for none."""
+    found = find_seasons(y, SeasonSearch())
+    if not found or found[0].gain < search.doubtful:
+        return [None]
+    if found[0].gain < search.certain:
+        return [None, found[0].season]
+    best = found[0].season
+    double = [f.season for f in found if f.season.period == 2 * best.period and f.gain > 0]
+    if double and any(harmonic % 2 for harmonic in double[0].harmonics):
+        return [best, double[0]]
+    return [best]
+
+
+def _fits(y: NDArray, season: Season | None, search: ComponentSearch) -> list[ComponentFit]:
+    """Fit trends with a short autoregressive part, and a longer one with and without a trend."""
+    seasonal = () if season is None else ("season",)
+    trend = Components(len(y), True, season, 1, ("level", "slope", *seasonal))
+    fits = [most_likely(trend, y, search.starts)]
+    smooth = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
+    fits.append(most_likely(trend, y, smooth))
+    start = _autoregressive(y, min(fits, key=lambda fit: fit.information), season, search)
+    fits.append(most_likely(start.components, y, start.values))
+    level = replace(start.components, drifts=("level", *seasonal))
+    values = {**search.starts, **start.values, **fits[-1].values, "level": -7.0}
+    fits.append(most_likely(level, y, values))
+    return fits
+
+
+def _autoregressive(
+    y: NDArray, fit: ComponentFit, season: Season | None, search: ComponentSearch
+) -> ComponentFit:
+    """Start of a longer autoregressive part: Burg's method on the series with its gaps filled."""
+    seen = ~np.isnan(y)
+    samples = int(np.sum(seen))
+    most = int(min(search.most_order, max(samples // search.samples_per_order, 2)))
+    orders = np.arange(most + 1)
+    price = 2 * orders * samples / np.maximum(samples - orders - 2, 1)
+    for _ in range(search.passes):
+        rest = _filled_rest(y, fit)
+        partial, errors = burg(rest, most)
+        order = max(int(np.argmin(samples * np.log(np.maximum(errors, 1e-12)) + price)), 2)
+        drifts = () if season is None else ("season",)
+        components = Components(len(y), False, season, order, drifts)
+        values = {**search.starts, "white": -7.0, "autoregression": np.log(np.var(rest) + 1e-6)}
+        values |= {f"pacf {k + 1}": np.arctanh(0.995 * r) for k, r in enumerate(partial[:order])}
+        parameters = np.array([values[name] for name in components.names])
+        fit = ComponentFit(components, parameters, -np.inf, samples)
+    return fit
+
+
+def _filled_rest(y: NDArray, fit: ComponentFit) -> NDArray:
+    """The series with its gaps filled by a fit, less its season."""
+    found, at = fit.smooth(y), fit.components.states["season"]
+    shown = fit.components.matrices(fit.parameters)[0][0, at]
+    return np.asarray(np.where(np.isnan(y), found.outputs[:, 0], y) - found.states[:, at] @ shown)

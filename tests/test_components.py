@@ -1,0 +1,173 @@
+"""Series as trend, season, autoregressive part and noise: likelihood, seasons, fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_discrete_lyapunov, toeplitz
+from scipy.optimize import minimize
+
+from structrank import impute, recover
+from structrank.components import Components, Season, fit_series
+from structrank.components.autoregression import autoregression, burg
+from structrank.components.likelihood import ComponentFit, most_likely, without_vanished
+from structrank.components.seasons import find_seasons
+from structrank.signals.stacking import simplex_weights
+from structrank.systems.chunks import Gaussian, Records
+from structrank.systems.likelihood import value_and_gradient
+
+EVERYTHING = Components(60, True, Season(6, (1, 3)), 3, ("level", "slope", "season"))
+
+
+def simulated(components, parameters, rng):
+    return components.system(parameters).simulate(steps=components.samples, rng=rng)[:, 0]
+
+
+def test_an_autoregressive_part_is_stationary(rng):
+    partial = np.tanh(rng.standard_normal(4))
+    row, error, covariances = autoregression(2.0, partial)
+    A = np.concatenate([row[None], np.eye(4)[:-1]])
+    Q = np.zeros((4, 4))
+    Q[0, 0] = error
+    np.testing.assert_allclose(solve_discrete_lyapunov(A, Q), toeplitz(covariances), rtol=1e-8)
+
+
+def test_burg_finds_the_partial_autocorrelations_of_a_long_series(rng):
+    partial = np.array([0.8, -0.5, 0.3])
+    part = Components(4000, order=3)
+    parameters = np.concatenate([[-20.0, 0.0], np.arctanh(partial)])
+    y = simulated(part, parameters, rng)
+    np.testing.assert_allclose(burg(y - y.mean(), 3)[0], partial, atol=0.08)
+
+
+def test_derivatives_are_those_of_finite_differences(rng):
+    parameters = rng.standard_normal(len(EVERYTHING.names))
+    y = simulated(EVERYTHING, parameters, rng)
+    y[20:28] = np.nan
+    seen = ~np.isnan(y)
+    records = Records(np.where(seen, y, 0.0)[:, None, None, None], seen[:, None, None], None)
+
+    def value(moved):
+        return EVERYTHING.system(moved).loglikelihood(y)
+
+    H, W, P = EVERYTHING.matrices(parameters)
+    score = value_and_gradient(Gaussian(H, W, np.zeros(len(P)), P, np.zeros(len(P), bool)), records)
+    steps = 1e-5 * np.eye(len(parameters))
+    literal = [(value(parameters + h) - value(parameters - h)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(EVERYTHING.gradient(parameters, score), literal, atol=1e-6)
+
+
+def test_a_season_repeats():
+    season = Components(24, season=Season(8, (1, 2, 4)))
+    system = season.system([-30.0])
+    start = np.arange(1.0, len(system.A) + 1)
+    y = [float((system.C @ np.linalg.matrix_power(system.A, t) @ start)[0]) for t in range(16)]
+    np.testing.assert_allclose(y[8:], y[:8], atol=1e-12)
+
+
+@pytest.mark.parametrize("period", [4, 7, 12, 48])
+def test_short_and_long_seasons_are_found_beside_a_trend_and_gaps(period, rng):
+    t = np.arange(max(60, 6 * period))
+    pattern = rng.standard_normal(period)
+    y = np.cumsum(0.1 * rng.standard_normal(len(t))) + pattern[t % period]
+    y += 0.3 * rng.standard_normal(len(t))
+    y[rng.random(len(t)) < 0.2] = np.nan
+    best = find_seasons(y)[0]
+    assert best.season.period == period
+    assert best.gain > 0
+
+
+def test_a_random_walk_has_no_season(rng):
+    found = find_seasons(np.cumsum(rng.standard_normal(200)))
+    assert not found or found[0].gain < 20
+
+
+def test_components_of_no_size_are_left_out():
+    fit = ComponentFit(EVERYTHING, np.array([0.0, -1.0, -16.0, -16.0, -16.0, 1, 1, 1]), 1.0, 60)
+    small = without_vanished(fit)
+    assert small.components.drifts == ("level",)
+    assert small.components.order == 0
+    assert small.values == {"white": 0.0, "level": -1.0}
+    assert small.information < fit.information
+
+
+def test_the_likelihood_is_maximised(rng):
+    walk = Components(100, drifts=("level",))
+    y = simulated(walk, np.array([-1.0, -2.0]), rng)
+    fit = most_likely(walk, y, {"white": 0.0, "level": 0.0})
+    literal = minimize(lambda x: -walk.system(x).loglikelihood(y), [0.0, 0.0], method="Nelder-Mead")
+    assert fit.loglikelihood > -literal.fun - 0.02
+
+
+def test_fits_of_a_seasonal_series_predict_its_gaps(rng):
+    t = np.arange(144)
+    truth = 20 + 0.05 * t + 3 * np.array([0, 1, 5, 2, -4, -4])[t % 6]
+    y = truth + 0.5 * rng.standard_normal(144)
+    gaps = (t % 40 > 29) & (t < 130)
+    samples = np.where(gaps, np.nan, y)
+    fitted = fit_series(samples)
+    assert fitted.fits[0].components.season.period == 6
+    (found,) = fitted.smooth([samples])
+    assert np.sqrt(np.mean((found.signal - truth)[gaps] ** 2)) < 0.5
+    np.testing.assert_allclose(found.sigma, 0.5, rtol=0.3)
+    assert np.all(found.deviation >= found.stderr)
+
+
+def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
+    walk = np.cumsum(rng.standard_normal(5000))
+    walk[rng.random(5000) < 0.4] = np.nan
+    walk[:2500] = np.where(rng.random(2500) < 0.5, np.nan, walk[:2500])
+    fitted = fit_series(walk)
+    assert fitted.fits[0].seen <= 1000
+    (found,) = fitted.smooth([walk])
+    assert np.all(np.isfinite(found.signal))
+
+
+def test_weights_have_the_least_squared_error(rng):
+    residuals = rng.standard_normal((3, 50)) * [[1.0], [2.0], [1.5]]
+    weights = simplex_weights(residuals)
+    grid = rng.dirichlet(np.ones(3), 4000)
+    gram = residuals @ residuals.T / 50
+    gram += 0.3 * np.min(np.diag(gram)) * np.eye(3)
+    literal = np.einsum("ki,ij,kj->k", grid, gram, grid)
+    assert weights @ gram @ weights <= np.min(literal) + 1e-6
+    np.testing.assert_allclose(np.sum(weights), 1)
+
+
+def test_a_series_with_a_drifting_level_has_intervals_that_widen_inside_gaps(rng):
+    y = np.cumsum(rng.standard_normal(300)) + 0.3 * rng.standard_normal(300)
+    samples = y.copy()
+    samples[100:130] = np.nan
+    found = recover(samples)
+    assert found.kind in ("average", "components")
+    width = found.upper - found.lower
+    assert width[115] > 1.5 * width[100]
+    assert width[100] > 1.2 * width[50]
+    assert np.mean((y > found.lower) & (y < found.upper)) > 0.9
+    assert recover(samples, kind="components", level=0.5).kind == "components"
+    filled = impute(samples)
+    np.testing.assert_array_equal(filled.upper[:100], y[:100])
+    np.testing.assert_array_equal(filled.signal[:100], y[:100])
+
+
+def test_a_level_that_is_no_probability_is_refused():
+    with pytest.raises(ValueError, match="probability"):
+        recover(np.arange(20.0), level=95)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", ["white", "autoregressive"])
+def test_intervals_of_a_series_hold_new_samples(kind):
+    inside = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        t = np.arange(200)
+        noise = rng.standard_normal(200)
+        if kind == "autoregressive":
+            for k in range(1, 200):
+                noise[k] += 0.9 * noise[k - 1]
+        y = 3 * np.cos(0.3 * t) + 0.5 * noise
+        gaps = rng.random(200) < 0.3
+        found = recover(np.where(gaps, np.nan, y))
+        inside.append(((y > found.lower) & (y < found.upper))[gaps])
+    assert 0.9 < np.mean(np.concatenate(inside)) < 0.98
