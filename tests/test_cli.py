@@ -483,12 +483,12 @@ class TestBadFiles:
         assert (done.exit_code, done.stderr) == (0, "")
 
     def test_dates_that_cannot_be_read_are_spoken_of(self, tmp_path, monkeypatch):
-        dates = [f"{t % 28 + 1:02}.{t // 28 + 1:02}.2024" for t in T]
+        dates = [f"{t % 12 + 1:02}/{t // 12 + 1:02}/2024" for t in T]  # day or month first?
         text_file(tmp_path / "s.csv", "date,wind", dates, SERIES)
         done = call(tmp_path, ["info", "s.csv"], monkeypatch)
         assert done.exit_code == 0
         assert re.fullmatch(
-            r'Warning: s.csv: column "date": 01.01.2024 is not a time in ISO 8601.*'
+            r'Warning: s.csv: column "date": 01/01/2024 is not a time in ISO 8601.*'
             r"equally spaced in time\n",
             done.stderr,
         )

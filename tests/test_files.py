@@ -291,10 +291,10 @@ class TestTextErrors:
             ("n,temp\n1,2\n2,abc\n", 'line 3, column "temp": "abc" is not a number$'),
             ("1,2\n\n2,3\n3,x\n", 'line 4, column 2: "x" is not a number$'),
             (
-                "a;b\n1;1,5\n2;2\n",
+                "a;b\n1;1,5\n2;2.5\n",
                 r'"1,5" is not a number \(write decimals with a point, and thous',
             ),
-            ("a;b\nx;1,5\ny;2,5\n", 'line 2, column "b": "1,5" is not a number'),
+            ("a;b\nx;1,5\ny;2.5\n", 'line 2, column "b": "1,5" is not a number'),
             ("a;b\n1;1'500\n1;2'500\n", '"1\'500" is not a number'),
             ('a,b\n1,"1,500.5"\n1,"2,500.5"\n', '"1,500.5" is not a number'),
             ("time,x\n1,1\nnan,2\n4,3\n", 'line 3, column "time": the time is missing'),
@@ -379,8 +379,8 @@ class TestTextErrors:
     def test_other_encodings_and_variables(self, tmp_path):
         path = tmp_path / "data.csv"
         path.write_bytes("µ,x\n1,2\n".encode("latin-1"))
-        with pytest.raises(FileError, match="not text in UTF-8"):
-            read(path)
+        with pytest.raises(FileError, match="not text in utf-8"):
+            read(path, encoding="utf-8")
         with pytest.raises(FileError, match="choose columns"):
             read(text_file(tmp_path, WEATHER), variable="wind")
 
@@ -746,7 +746,7 @@ class TestReadErrors:
         def forbidden(self, **_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(Path, "read_text", forbidden)
+        monkeypatch.setattr(Path, "read_bytes", forbidden)
         with pytest.raises(FileError, match="cannot be read: .*Permission denied"):
             read(path)
 

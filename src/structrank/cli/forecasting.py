@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,7 @@ from .outputs import check_outputs, draw
 def forecast(
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     channels: int | str | None,
     steps: int,
     out: Path | None,
@@ -66,7 +66,7 @@ def forecast(
     from .. import forecast as work
 
     check_outputs(out, plot=plot, report=report, force=force)
-    given = read_signal(file, columns, variable, index, channels)
+    given = read_signal(file, columns, reading, channels)
     _check_continues(given)
     ahead = work(
         given.samples,
@@ -121,7 +121,13 @@ def _forecast_table(ahead: Any, table: Table) -> Table:
     what = ("forecast", "stderr", "lower", "upper")
     names = [name if count == 1 else f"{series[c]}_{name}" for c in range(count) for name in what]
     index = None if table.index is None else np.array(index_labels(ahead.mean.index))
-    return Table(values.reshape(len(values), -1), tuple(names), index, table.index_name)
+    return Table(
+        values.reshape(len(values), -1),
+        tuple(names),
+        index,
+        table.index_name,
+        style=replace(table.style, units=None),
+    )
 
 
 def _print(table: Table) -> None:

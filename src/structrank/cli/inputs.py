@@ -9,10 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from ..io import FileError, Table, read
 from ..io.regular import irregular_cell, iso_times, numbers
+from ..io.suspects import suspicious_values
 
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write dates
 
@@ -42,14 +44,19 @@ class Given:
 def read_signal(
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     channels: int | str | None = None,
 ) -> Given:
-    """Read a signal with a regular index, as a Series or DataFrame if pandas is installed."""
-    table = read(
-        file, columns=columns, variable=variable, index=False if index == "none" else index
-    )
+    """Read a signal with a regular index, as a Series or DataFrame if pandas is installed.
+
+    `reading` has the arguments of `read`. What the reader found out about the file is said on
+    stderr, and values that may mean something else get a warning.
+    """
+    table = read(file, columns=columns, **reading)
+    for note in table.notes:
+        click.echo(f"Note: {file}: {note}", err=True)
+    for suspicion in suspicious_values(table.values, table.names):
+        warnings.warn(f"{file}: {suspicion}", stacklevel=2)
     text, side_by_side = table.format == "text", table.values.ndim == 2
     if channels is None and text and side_by_side:
         channels = 1
@@ -57,7 +64,11 @@ def read_signal(
     _check_values(file, table.values, axis)
     column = None
     if table.index is not None:
-        column = f'column "{table.index_name}"' if table.index_name else f"column {index or 1}"
+        column = (
+            f'column "{table.index_name}"'
+            if table.index_name
+            else f"column {reading['index'] or 1}"
+        )
         _check_index(table.index.tolist(), f"{file}: {column}")
     return Given(table, _framed(table, axis), axis, column)
 
@@ -84,12 +95,14 @@ def _check_index(cells: list[str], title: str) -> None:
         does = "ignores the times" if numbers(cells) is None else "reads them as data"
         raise FileError(
             f"{title}: the index is irregular (around {cell}), but equal steps are expected: add a "
-            f"row with an empty cell for each missing time; --index none {does}"
+            "row with an empty cell for each missing time, or pass --regular, which does so "
+            f"(--step 10min gives the step); --index none {does}"
         )
     if all(map(DATE.fullmatch, cells)) and iso_times(cells) is None:
         warnings.warn(
-            f"{title}: {cells[0]} is not a time in ISO 8601, such as 2024-05-31, so it was not "
-            "checked whether the rows are equally spaced in time",
+            f"{title}: {cells[0]} is not a time in ISO 8601, such as 2024-05-31, and whether day "
+            "or month comes first is not plain, so it was not checked whether the rows are equally "
+            "spaced in time",
             stacklevel=2,
         )
 
@@ -116,6 +129,11 @@ def _pandas_index(table: Table) -> Any:
     import pandas as pd
 
     iso = partial(pd.to_datetime, format="ISO8601")
+    times = iso_times(np.asarray(table.index).tolist())
+    if times is not None and len({time.utcoffset() for time in times}) > 1:
+        local = [time.replace(tzinfo=None) for time in times]
+        if len({time.time() for time in local}) == 1:  # the same time of each day
+            return pd.Index(pd.to_datetime(local), name=table.index_name)
     for kind in (pd.to_numeric, iso, partial(iso, utc=True)):  # the last: with several offsets
         try:
             return pd.Index(kind(table.index), name=table.index_name)

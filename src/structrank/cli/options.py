@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -56,14 +57,56 @@ def combined(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
 
 
-variable_option = click.option(
-    "--variable", metavar="NAME", help="Array to read from a file with several arrays."
+def _gathered(command: Command) -> Command:
+    """Pass the options that tell how to read a file as one argument, `reading`."""
+
+    @wraps(command)
+    def with_reading(**options: Any) -> None:
+        reading = {name: options.pop(name) for name in READING}
+        if reading["index"] == "none":
+            reading["index"] = False
+        command(reading=reading, **options)
+
+    return with_reading
+
+
+READING = (
+    *("variable", "index", "sep", "decimal", "encoding", "skip_rows", "missing", "regular", "step"),
 )
-index_option = click.option(
-    "--index",
-    metavar="COLUMN",
-    help="Column of times or labels in a text file, or none. Default: the first column, if it "
-    "contains no numbers or its name says time.",
+reading_options = combined(
+    click.option(
+        "--variable", metavar="NAME", help="Array to read from a file with several arrays."
+    ),
+    click.option(
+        "--index",
+        metavar="COLUMN",
+        help="Column of times or labels in a text file, or none. Default: the first column, if it "
+        "contains no numbers or its name says time.",
+    ),
+    click.option(
+        "--sep", metavar="SIGN", help="Sign between cells, or tab, space. Default: found."
+    ),
+    click.option("--decimal", metavar="SIGN", help="Sign before decimals: . or ,  Default: found."),
+    click.option("--encoding", metavar="NAME", help="Of a text file, such as latin-1."),
+    click.option(
+        "--skip-rows", type=click.IntRange(min=0), default=0, help="Lines before the table."
+    ),
+    click.option(
+        "--missing",
+        metavar="VALUE",
+        multiple=True,
+        help="What means missing besides empty cells, such as -9999. May be repeated.",
+    ),
+    click.option(
+        "--regular",
+        is_flag=True,
+        help="Make the times regular: empty rows where times are left out, small moves where they "
+        "jitter.",
+    ),
+    click.option(
+        "--step", metavar="STEP", help="The same with a given step, such as 10min, 1h or 0.5."
+    ),
+    _gathered,
 )
 input_options = combined(
     click.argument("file", type=FILE),
@@ -72,8 +115,7 @@ input_options = combined(
         help="Columns by name, or by number from 1, separated by commas. Default: all columns "
         "with numbers.",
     ),
-    variable_option,
-    index_option,
+    reading_options,
 )
 window_option = click.option(
     "--window",

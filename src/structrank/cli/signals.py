@@ -95,8 +95,7 @@ def _recover(
     *,
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     channels: int | str | None,
     out: Path | None,
     errors: Path | None,
@@ -111,7 +110,7 @@ def _recover(
     from .._watch import watched
 
     check_outputs(out, errors, plot=plot, report=report, force=force)
-    given = read_signal(file, columns, variable, index, channels)
+    given = read_signal(file, columns, reading, channels)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
     known = {name: value for name, value in options.items() if name not in ("sigma", "undamped")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -55,8 +55,7 @@ ESTIMATE = SizeEstimate()
 def info(
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     channels: int | str | None,
     window: int | tuple[int, ...] | None,
     rank: int | None,
@@ -80,7 +79,7 @@ def info(
     from .._array import fft_length
     from ..signals.problems import hankel_problem
 
-    given = read_signal(file, columns, variable, index, channels)
+    given = read_signal(file, columns, reading, channels)
     values = given.table.values
     problem = hankel_problem(values, window, given.channels)
     structure = cast("Hankel", problem.structure)

@@ -28,8 +28,7 @@ from .outputs import check_outputs
 def frequencies(
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     channels: int | str | None,
     out: Path | None,
     plot: Path | None,
@@ -54,7 +53,7 @@ def frequencies(
     from .. import modes_table
 
     check_outputs(out, plot=plot, force=force)
-    given = read_signal(file, columns, variable, index, channels)
+    given = read_signal(file, columns, reading, channels)
     modes = work(
         given.samples,
         channels=given.channels,

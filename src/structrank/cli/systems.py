@@ -41,8 +41,7 @@ matrices_option = click.option(
 def realize(
     file: Path,
     columns: list[str] | None,
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     out: Path | None,
     plot: Path | None,
     order: int | None,
@@ -67,7 +66,7 @@ def realize(
     from .. import realize_outputs
 
     _check(out, plot, force)
-    given = read_signal(file, columns, variable, index)
+    given = read_signal(file, columns, reading)
     model = realize_outputs(given.samples, order, lags=lags, mu=mu)
     _finish(model, ("A", "K", "C", "innovation_covariance"), out, plot, force, quiet)
     printing.tell_index(given, quiet, "index     ")
@@ -77,8 +76,7 @@ def realize(
 @click.argument("file", type=FILE)
 @shared.columns_option("--inputs", required=True, help="Columns of the inputs.")
 @shared.columns_option("--outputs", required=True, help="Columns of the outputs.")
-@shared.variable_option
-@shared.index_option
+@shared.reading_options
 @matrices_option
 @shared.plot_option
 @click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
@@ -88,8 +86,7 @@ def identify(
     file: Path,
     inputs: list[str],
     outputs: list[str],
-    variable: str | None,
-    index: str | None,
+    reading: dict[str, Any],
     out: Path | None,
     plot: Path | None,
     order: int | None,
@@ -110,7 +107,7 @@ def identify(
     from .. import identify as work
 
     _check(out, plot, force)
-    given = read_signal(file, [*inputs, *outputs], variable, index)
+    given = read_signal(file, [*inputs, *outputs], reading)
     u, y = np.split(given.table.values, [len(inputs)], axis=1)
     model = work(u, y, order)
     names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")

@@ -12,6 +12,9 @@ import numpy as np
 
 from . import arrays
 from .atomic import check_new_file, check_new_folder, new_path
+from .cells import Cells
+from .grid import regularized
+from .lines import DELIMITERS, TextOptions
 from .table import Column, FileError, Table, column_numbers
 from .text import read_text, write_text
 
@@ -25,7 +28,8 @@ class _Format(NamedTuple):
     package: str = "numpy"
 
 
-TEXT = (".csv", ".tsv", ".txt")
+TEXT = tuple(DELIMITERS)
+PACKED = ".gz"  # after the extension of a text file
 _HDF5 = _Format("HDF5", arrays.read_hdf5, arrays.write_hdf5, "h5py")
 _NMRPIPE = _Format("NMRPipe", arrays.read_nmrpipe, arrays.write_nmrpipe, "nmrglue")
 BINARY = {
@@ -49,11 +53,19 @@ def read(
     variable: str | None = None,
     index: Column | bool | None = None,
     header: bool | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    skip_rows: int = 0,
+    missing: str | float | Sequence[str | float] = (),
+    regular: bool = False,
+    step: str | float | None = None,
 ) -> Table:
     r"""Read one array from a file; the extension tells the format.
 
     =====================  ==================================================================
-    .csv, .tsv, .txt       columns of numbers; see `structrank.io.text` for what is read
+    .csv, .tsv, .txt       columns of numbers, also .dat, .asc, and compressed as .csv.gz; see
+                           `structrank.io.text` for what is read
     .npy, .npz             NumPy; pickled objects are refused
     .mat                   MATLAB, version 7.3 with h5py; axes of length one are dropped
     .h5, .hdf5             HDF5, with h5py
@@ -77,6 +89,22 @@ def read(
         "year", or an empty name as pandas writes it). False: the file has no index.
     header : bool, optional
         Whether a text file starts with names. Default: found from its first rows.
+    sep : str, optional
+        The sign between the cells of a text file: one sign, or "tab", "space", "comma",
+        "semicolon", "pipe". Default: found from its first rows.
+    decimal : str, optional
+        The sign before decimals in a text file: a point or a comma. Default: found from its cells.
+    encoding : str, optional
+        Of a text file, such as "latin-1". Default: UTF-8, else Windows-1252.
+    skip_rows : int
+        Lines of a text file before its table.
+    missing : str, number or list of them
+        What means missing besides empty cells and NaN, such as -9999.
+    regular : bool
+        Make the index regular: rows of NaN where times are left out, and times that jitter moved
+        to the nearest regular place. The notes of the table say what was done.
+    step : str or number, optional
+        The step of that index, such as "10min" or 0.5. Default: found from the index.
 
     Returns
     -------
@@ -109,19 +137,25 @@ def read(
     suffix = _suffix(path)
     _check_readable(path)
     listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
+    codes = [missing] if isinstance(missing, (str, int, float)) else missing
     try:
         if listed is not None and not len(listed):
             raise FileError("columns is empty, but one or more columns are expected")
+        options = TextOptions(sep, decimal, encoding, skip_rows, tuple(map(str, codes)))
         if suffix in TEXT:
             if variable is not None:
                 raise FileError("a text file has columns, not variables: choose columns")
-            table = read_text(path, listed, index, header)
+            table = read_text(path, suffix, listed, index, header, options)
         else:
             if index is not None or header is not None:
                 raise FileError("only text files have an index or a header")
+            if options != TextOptions(missing=options.missing):
+                raise FileError("only text files have a separator, an encoding or decimal signs")
             format = BINARY[suffix]
             table = _with_columns(format.read(path, variable), listed)
-            table = replace(table, format=format.name)
+            table = _without(replace(table, format=format.name), options.missing)
+        if regular or step is not None:
+            table = regularized(table, step)
         if table.values.ndim == 0:
             raise FileError("it is a single number, but an array is expected")
         if np.all(np.isnan(table.values)):
@@ -139,7 +173,8 @@ def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) ->
     """Write a table to a file; the extension tells the format.
 
     The file is written whole or not at all. Text files keep names, full precision and the index,
-    which comes first, and have at most two dimensions. The other formats keep only the values,
+    which comes first, and have at most two dimensions. They are written like the file that was
+    read: separator, decimal commas, dates, units. The other formats keep only the values,
     under the name under which they were read, else "values". NMRPipe files have single precision
     and keep the header that was read.
 
@@ -209,7 +244,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None
     >>> check_writable("out.doc")
     Traceback (most recent call last):
     structrank.io.table.FileError: out.doc has an unknown extension: known are .csv, .tsv,
-    .txt, .npy, .npz, .mat, .h5, .hdf5, .zarr, .fid, .ft, .ft1, .ft2
+    .txt, .dat, .asc, .npy, .npz, .mat, .h5, .hdf5, .zarr, .fid, .ft, .ft1, .ft2
     """
     path = Path(path)
     suffix = _suffix(path)
@@ -218,7 +253,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None
     if suffix == ".zarr":
         check_new_folder(path, force=force, is_ours=_is_zarr)
     else:
-        check_new_file(path, (*TEXT, *BINARY), force=force)
+        check_new_file(path, (*TEXT, *BINARY, PACKED), force=force)
 
 
 def _is_zarr(folder: Path) -> bool:
@@ -227,6 +262,8 @@ def _is_zarr(folder: Path) -> bool:
 
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
+    if suffix == PACKED and Path(path.stem).suffix.lower() in TEXT:
+        return Path(path.stem).suffix.lower()
     if suffix not in TEXT and suffix not in BINARY:
         raise FileError(f"{path} has an unknown extension: known are {', '.join((*TEXT, *BINARY))}")
     return suffix
@@ -251,6 +288,13 @@ def _with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
         )
     chosen = column_numbers(columns, None, table.values.shape[1])
     return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])
+
+
+def _without(table: Table, missing: Sequence[str]) -> Table:
+    """The table with NaN where values mean missing."""
+    codes = [code for code in map(Cells().number, missing) if code is not None]
+    gone = np.isin(table.values, codes)
+    return replace(table, values=np.where(gone, np.nan, table.values)) if np.any(gone) else table
 
 
 def _one_line(error: Exception) -> str:

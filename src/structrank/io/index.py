@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .regular import uneven_place
+from .regular import follows_calendar, season, uneven_place
 
 
 def check_regular(index: Any) -> None:
@@ -49,18 +49,19 @@ def check_regular(index: Any) -> None:
         return
     around = index[at]
     if isinstance(index, pd.DatetimeIndex):
-        if _calendar_step(index) is None:
+        if _calendar_step(index) is None and not follows_calendar(index.to_pydatetime()):
             raise ValueError(
                 f"the index is irregular (around {around}), but equally spaced times are expected: "
                 'make it regular first, for example with samples.resample("D").mean() or '
-                'samples.asfreq("D"), which put NaN where nothing was measured; in a file, add a '
-                "row with an empty cell for each missing time"
+                'samples.asfreq("D"), which put NaN where nothing was measured; a file is read '
+                "with regular times by structrank.io.read(path, regular=True)"
             )
         return
     raise ValueError(
         f"the index is irregular (around {around}), but equal steps are expected: put the samples "
         "on a regular grid first, for example with samples.reindex(...), which puts NaN where "
-        "nothing was measured; in a file, add a row with an empty cell for each missing step"
+        "nothing was measured; a file is read with regular steps by structrank.io.read(path, "
+        "regular=True)"
     )
 
 
@@ -98,6 +99,8 @@ def following(index: Any, count: int) -> Any:
         freq = _calendar_step(index)
         if freq is not None:
             return pd.date_range(last, periods=count + 1, freq=freq, name=index.name)[1:]
+        if (usual := season(index.to_numpy().astype("datetime64[D]"))) is not None:
+            return pd.DatetimeIndex(_next_in_season(index, usual, count), name=index.name)
     if len(index) < 2:
         raise ValueError(
             f"the index has {len(index)} entries, but at least 2 are expected: without a step it "
@@ -112,6 +115,20 @@ def following(index: Any, count: int) -> Any:
     if pd.api.types.is_integer_dtype(index.dtype):
         step = round(step)
     return pd.Index(last + step * ahead, name=index.name)
+
+
+def _next_in_season(index: Any, usual: np.ndarray, count: int) -> list[Any]:
+    """The next entries of an index that follows a season, whose days this year are given."""
+    import pandas as pd
+
+    last, year = index[-1], 0
+    ahead: list[Any] = []
+    while len(ahead) < count:
+        days = [pd.Timestamp(day) + pd.DateOffset(years=year) for day in usual]
+        times = [d.tz_localize(last.tz) + (last - last.normalize()) for d in days]
+        ahead += [time for time in times if time > last]
+        year += 1
+    return ahead[:count]
 
 
 def _places(index: Any) -> np.ndarray | None:

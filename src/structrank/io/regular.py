@@ -27,9 +27,8 @@ class Spacing:
 def irregular_cell(cells: Sequence[str]) -> str | None:
     """Find the cell of an index around which its steps are not equal.
 
-    Cells are numbers, or times in ISO 8601. Times may also follow a calendar: business days, or
-    months by their first or last day or business day, or by a day such as the third Friday. Other
-    cells are labels, which are not checked.
+    Cells are numbers, or times in ISO 8601. Times may also follow a calendar: see
+    `follows_calendar`. Other cells are labels, which are not checked.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     if places is None or len(places) < 3:
         return None
     at = uneven_place(places)
-    if at is None or (times is not None and _follows_calendar(times)):
+    if at is None or (times is not None and follows_calendar(times)):
         return None
     return cells[at]
 
@@ -139,13 +138,39 @@ def _in_utc(times: Sequence[datetime]) -> list[datetime]:
     return [time.replace(tzinfo=None) - (time.utcoffset() or timedelta()) for time in times]
 
 
-def _follows_calendar(times: Sequence[datetime]) -> bool:
-    """Whether local times are business days, or the same kind of day in equally spaced months."""
+def follows_calendar(times: Sequence[datetime]) -> bool:
+    """Whether local times follow a calendar.
+
+    That is: the same time of day in equal steps of days, though an hour is missing in spring;
+    business days; months by their first or last day or business day, or by a day such as the third
+    Friday; or days or months of a season, the same in each year.
+
+    Parameters
+    ----------
+    times : sequence of datetime
+        At least three.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> from structrank.io.regular import follows_calendar
+    >>> months = [datetime(year, month, 1) for year in (2022, 2023) for month in range(5, 12)]
+    >>> follows_calendar(months), follows_calendar(months[3:])
+    (True, False)
+    """
     if len({time.time() for time in times}) > 1:
         return False
     days = np.array([time.date() for time in times], dtype="datetime64[D]")
     if np.all(np.is_busday(days)) and np.all(np.busday_count(days[:-1], days[1:]) == 1):
         return True
+    several_offsets = len({time.utcoffset() for time in times}) > 1
+    if several_offsets and not np.ptp(np.diff(days).astype(int)) and days[0] != days[1]:
+        return True
+    return _is_monthly(days) or season(days) is not None
+
+
+def _is_monthly(days: np.ndarray) -> bool:
+    """Whether days are the same kind of day in equally spaced months."""
     months = days.astype("datetime64[M]")
     steps = np.diff(months).astype(int)
     if np.ptp(steps):
@@ -158,3 +183,55 @@ def _follows_calendar(times: Sequence[datetime]) -> bool:
         return True
     weekdays, weeks = days.astype(int) % 7, (days - first).astype(int) // 7
     return not np.ptp(weekdays) and not np.ptp(weeks) and abs(steps[0]) == 1
+
+
+def season(days: np.ndarray) -> np.ndarray | None:
+    """Find the season that days or months follow in each year, such as May to November.
+
+    The first season may start late and the last one may end early, if there are three or more.
+
+    Parameters
+    ----------
+    days : ndarray of datetime64[D]
+        Consecutive days, or first days of consecutive months, in each season.
+
+    Returns
+    -------
+    ndarray of datetime64[D] or None
+        The days of the last season, from its start to its usual end; None if there is no season.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.io.regular import season
+    >>> one = np.arange("2021-05-01", "2021-12-01", dtype="datetime64[D]")
+    >>> two = np.arange("2022-05-01", "2022-12-01", dtype="datetime64[D]")
+    >>> last = season(np.concatenate([one, two]))
+    >>> last[0], last[-1]
+    (np.datetime64('2022-05-01'), np.datetime64('2022-11-30'))
+    """
+    months = days.astype("datetime64[M]")
+    in_months = bool(np.all(days == months.astype("datetime64[D]")))
+    places = (months if in_months else days).astype(int)
+    cuts = np.flatnonzero(np.diff(places) != 1) + 1
+    seasons = np.split(days, cuts)
+    starts, ends = [s[0] for s in seasons], [s[-1] for s in seasons]
+    if len(seasons) > 2:  # whole ones are between
+        starts, ends = starts[1:], ends[:-1]
+    years = np.array([s[0] for s in seasons]).astype("datetime64[Y]").astype(int)
+    if (
+        len(seasons) < 2
+        or np.any(np.diff(years) != 1)
+        or min(map(len, seasons[1:-1] or seasons)) < 2
+    ):
+        return None
+    if len({str(d)[4:] for d in starts}) > 1 or len({str(d)[4:] for d in ends}) > 1:
+        return None
+    unit = "M" if in_months else "D"
+    usual = np.datetime64(str(years[-1] + 1970) + str(ends[0])[4:])
+    if str(ends[0])[4:] < str(starts[0])[4:]:  # over the end of the year
+        return None
+    every = np.arange(
+        seasons[-1][0].astype(f"datetime64[{unit}]"), usual.astype(f"datetime64[{unit}]") + 1
+    )
+    return np.asarray(every.astype("datetime64[D]"))

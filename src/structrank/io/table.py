@@ -25,6 +25,37 @@ class FileError(ValueError):
     """
 
 
+@dataclass(frozen=True)
+class TextStyle:
+    """How a text file is written, so that a result can be written like the file that was read.
+
+    Parameters
+    ----------
+    sep : str, optional
+        The sign between cells. Default: that of the extension.
+    decimal : str
+        The sign before decimals.
+    dates : str, optional
+        The pattern of dates in the index. Default: ISO 8601.
+    split : tuple of str, optional
+        The names of the two columns, of dates and of times, that make the index.
+    units : tuple of str, optional
+        A second row of names: the unit of the index, if there is one, and those of the columns.
+
+    Examples
+    --------
+    >>> from structrank.io.table import TextStyle
+    >>> TextStyle(sep=";", decimal=",").decimal
+    ','
+    """
+
+    sep: str | None = None
+    decimal: str = "."
+    dates: str | None = None
+    split: tuple[str, ...] | None = None
+    units: tuple[str, ...] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """An array, with its names and index, as it is read from a file or written to one.
@@ -39,7 +70,8 @@ class Table:
     names : tuple of str, optional
         Names of the columns.
     index : ndarray of str, optional
-        The times or labels of the rows, as they are written in the file.
+        The times or labels of the rows, as they are written in the file; but decimals have a
+        point, and dates that can be understood are in ISO 8601.
     index_name : str, optional
         The name of the index column.
     variable : str, optional
@@ -48,6 +80,10 @@ class Table:
         The header of an NMRPipe file.
     format : str
         The format it was read from.
+    style : TextStyle
+        How its text file was written; `write` uses it again.
+    notes : tuple of str
+        What was found out about the file, or changed, in words.
 
     Examples
     --------
@@ -64,6 +100,8 @@ class Table:
     variable: str | None = None
     header: dict[str, Any] | None = None
     format: str = ""
+    style: TextStyle = TextStyle()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values)

@@ -1,134 +1,180 @@
 """Tables of numbers in text files.
 
-- Tabs separate cells. In .csv and .txt files semicolons or commas may separate them, in .txt
-  files also blanks. The reader takes the separator that splits the first lines into equally many
-  cells. A line that starts with # is a comment, unless it starts with the error of a spreadsheet
-  (#N/A, #DIV/0!, ...).
+- Tabs separate cells; semicolons or commas may separate them except in .tsv files, and blanks in
+  .txt, .dat and .asc files. The reader takes the separator that splits the first lines into equally
+  many cells. A line that starts with # is a comment, unless it starts with the error of a
+  spreadsheet (#N/A, #DIV/0!, ...). Text is UTF-8, UTF-16 with its mark, or else Windows-1252.
+- Decimals have a comma if numbers have commas and none has a point. Numbers such as 1,500 alone
+  are refused: they may be thousands.
 - Empty cells, nan, NA, <NA>, N/A, #N/A, None and null are missing. Complex numbers look like 1+2j.
 - The first row is a header if it is all text, or if it has text where the second row has a
   number. Names that are numbers cannot be distinguished from data, with two exceptions: above
   dates (the first cell has no digits, the one below has some), and as pandas writes them (an empty
-  cell, then 0, 1, 2, ...). Pass `header` to decide it.
+  cell, then 0, 1, 2, ...). Pass `header` to decide it. A second row of text above numbers contains
+  units.
 - The first of several columns is the index (times, dates, labels) if it contains no number. A
   column of numbers is the index only under a header, in two cases. Either the numbers rise or fall
   throughout and the name says time or index (t, time, year, sample, ...; time and t also with a
   unit, as in "time (s)", "time_s", "t [ms]"). Or the numbers have equal steps and no name, as
-  pandas writes an index.
+  pandas writes an index. Without a header, the first column is the index if it has equal steps in
+  at least 8 rows and no other column has; beside a single column, also if it rises throughout.
+- A column of dates and a column of times of day after it make the index together.
+- Dates may be written as 31.05.2024, 5/31/2024 or 31-May-2024 with or without times of day.
 - Other columns without any number are skipped, unless they are asked for.
 """
 
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import gzip
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from .table import Column, FileError, Table, column_number, column_numbers
+from .cells import Cells, found_decimal
+from .dates import CLOCK, DATE, as_written, in_iso
+from .headings import has_header, is_index, is_unnamed_index, units_row
+from .lines import Row, Rows, TextOptions, read_rows, separators
+from .table import Column, FileError, Table, TextStyle, column_number, column_numbers
 
-MISSING = {"", "nan", "na", "<na>", "n/a", "#n/a", "none", "null"}
-SPREADSHEET_ERROR = re.compile(r"#(N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)(?=[\s;,]|$)")
-DELIMITERS = {".csv": "\t;,", ".tsv": "\t", ".txt": "\t;, "}  # in order of preference
-SEPARATORS = {
-    ".csv": "tabs, semicolons or commas",
-    ".tsv": "tabs",
-    ".txt": "tabs, semicolons, commas or blanks",
-}
-WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-_TIME = "(times?|timestamp|datetime|dates?)"
-_COUNT = "(index|sample|step|(second|minute|hour|day|week|month|quarter|year)s?)"
-_UNIT = "([munµμ]?s|(sec|second|min|minute|hr|hour|day|week|month|yr|year)s?|h|d|utc)"
-# T alone may be a temperature, and t_min the least t.
-SAYS_TIME = re.compile(
-    rf"t|t_(?!mins?$){_UNIT}|(?i:{_COUNT}|{_TIME}(_{_UNIT})?"
-    rf"|({_TIME}|t)\s*(/\s*{_UNIT}|\({_UNIT}\)|\[{_UNIT}\]))"
-)
-ALMOST_NUMBER = re.compile(r"[+-]?\d[\d.]*[,'][\d.,']*([eE][+-]?\d+)?")
-
-
-@dataclass(frozen=True)
-class TextReading:
-    """How the reader of text files finds its way.
-
-    Parameters
-    ----------
-    lines : int
-        Number of lines from which the delimiter is found. Chosen: enough to outvote a few odd
-        lines.
-    equal_steps : float
-        Largest difference between the steps of an index without a name, as a fraction of a step.
-        Chosen: above the rounding of decimals, below any step that a person would call different.
-    """
-
-    lines: int = 20
-    equal_steps: float = 1e-6
-
-
-class _Row(NamedTuple):
-    line: int
-    cells: list[str]
+WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t", ".asc": "\t"}
 
 
 def read_text(
     path: Path,
+    suffix: str,
     columns: Sequence[Column] | None,
     index: Column | bool | None,
     header: bool | None,
-    reading: TextReading = TextReading(),
+    options: TextOptions = TextOptions(),
 ) -> Table:
     """Read the table in a text file; see `read` for the arguments."""
-    rows = _rows(path, reading)
-    if header is None:
-        header = _has_header(rows)
-    names = tuple(rows[0].cells) if header else None
-    rows = rows[1:] if header else rows
-    if not rows:
-        raise FileError("it contains no numbers, only a header")
+    found = read_rows(path, suffix, options)
+    hint = f" ({separators(suffix)} separate cells)" if options.sep is None else ""
+    return table_of(found, columns, index, header, options, hint)
+
+
+def table_of(
+    found: Rows,
+    columns: Sequence[Column] | None,
+    index: Column | bool | None,
+    header: bool | None,
+    options: TextOptions,
+    hint: str = "",
+) -> Table:
+    """Find names, index and numbers in rows of cells."""
+    rows, notes = found.rows, list(found.notes)
+    decimal = options.decimal or found_decimal([row.cells for row in rows], found.sep)
+    cells = Cells(decimal, options.missing)
+    if decimal == "," and options.decimal is None:
+        notes.append("decimals have a comma")
+    names, units, rows = _below_headings(rows, header, cells, notes)
     width = len(rows[0].cells)
     text = [[row.cells[j] for row in rows] for j in range(width)]
 
     asked = column_numbers(columns or (), names, width)
-    at = None
-    if index is None:
-        name = None if names is None else names[0]
-        at = 0 if width > 1 and 0 not in asked and _is_index(text[0], name, reading) else None
-    elif index is not False:
-        at = column_number(index, names, width)
+    at, clock = _index_columns(text, names, index, asked, cells, notes)
     if columns is None:
-        asked = _columns_of_numbers(rows, text, names, at, path.suffix.lower())
+        asked = _columns_of_numbers(rows, text, names, (at, clock), cells, hint)
+    labels, dates = None, None
     if at is not None:
-        _check_index(rows, at, _title(names, at))
-    numbers = [_numbers(rows, j, _title(names, j)) for j in asked]
+        labels = text[at]
+        if clock is not None:
+            labels = [" ".join(pair) for pair in zip(labels, text[clock], strict=True)]
+        _check_index(rows, labels, _title(names, at), cells)
+        labels, dates = _plain_labels(labels, cells)
+    numbers = [_numbers(rows, j, _title(names, j), cells) for j in asked]
+    used = [j for j in (at, *asked) if j is not None]
+    pair = None if at is None or clock is None or names is None else (names[at], names[clock])
+    name = None if names is None or at is None else names[at]
     return Table(
         numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1),
         names=None if names is None else tuple(names[j] for j in asked),
-        index=None if at is None else np.array(text[at]),
-        index_name=None if names is None or at is None else names[at],
+        index=None if labels is None else np.array(labels),
+        index_name=name if pair is None else " ".join(pair),
         format="text",
+        style=TextStyle(
+            found.sep,
+            decimal,
+            dates,
+            pair,
+            None if units is None else tuple(units[j] for j in used),
+        ),
+        notes=tuple(notes),
     )
 
 
-def _columns_of_numbers(
-    rows: Sequence[_Row],
+def _below_headings(
+    rows: list[Row], header: bool | None, cells: Cells, notes: list[str]
+) -> tuple[tuple[str, ...] | None, list[str] | None, list[Row]]:
+    """The names and units above a table, if there are any, and the rows below them."""
+    if header is None:
+        header = has_header(rows, cells)
+    names = tuple(rows[0].cells) if header else None
+    rows = rows[1:] if header else rows
+    units = units_row(rows, cells) if header else None
+    if units is not None:
+        notes.append(f"line {rows[0].line} was read as units: {', '.join(filter(None, units))}")
+        rows = rows[1:]
+    if not rows:
+        raise FileError("it contains no numbers, only a header")
+    return names, units, rows
+
+
+def _index_columns(
     text: Sequence[Sequence[str]],
     names: Sequence[str] | None,
-    index: int | None,
-    suffix: str,
+    index: Column | bool | None,
+    asked: Sequence[int],
+    cells: Cells,
+    notes: list[str],
+) -> tuple[int | None, int | None]:
+    """The column of the index, and the column of times of day that belongs to it."""
+    at = None
+    if index is None:
+        if len(text) > 1 and 0 not in asked:
+            if is_index(text[0], None if names is None else names[0], cells):
+                at = 0
+            elif names is None and is_unnamed_index(text, cells):
+                at = 0
+                notes.append("column 1 was read as times; --index none (index=False): as data")
+    elif index is not False:
+        at = column_number(index, names, len(text))
+    if at is None or at + 2 >= len(text) or at + 1 in asked:
+        return at, None
+    is_pair = all(map(DATE.fullmatch, text[at])) and all(map(CLOCK.fullmatch, text[at + 1]))
+    if is_pair:
+        notes.append(f"columns {at + 1} and {at + 2} were read as dates with times of day")
+    return at, at + 1 if is_pair else None
+
+
+def _plain_labels(labels: Sequence[str], cells: Cells) -> tuple[list[str], str | None]:
+    """Labels with decimal points and dates in ISO 8601, and the pattern of these dates."""
+    if all(map(cells.is_number, labels)):
+        return [cells.with_point(label) for label in labels], None
+    return in_iso(labels) or (list(labels), None)
+
+
+def _columns_of_numbers(
+    rows: Sequence[Row],
+    text: Sequence[Sequence[str]],
+    names: Sequence[str] | None,
+    index: Sequence[int | None],
+    cells: Cells,
+    hint: str,
 ) -> list[int]:
-    """All columns with numbers, without the index; an error if there are none."""
-    without_numbers = [not any(map(_is_number, cells)) for cells in text]
-    for j, cells in enumerate(text):
-        if without_numbers[j] and any(map(ALMOST_NUMBER.fullmatch, cells)):
-            _numbers(rows, j, _title(names, j))  # raises an error about the first of them
-    found = [j for j in range(len(text)) if j != index and not without_numbers[j]]
+    """All columns with numbers, without those of the index; an error if there are none."""
+    without_numbers = [not any(map(cells.is_number, column)) for column in text]
+    for j, column in enumerate(text):
+        if without_numbers[j] and any(map(cells.is_almost_number, column)):
+            _numbers(rows, j, _title(names, j), cells)  # raises an error about the first of them
+    found = [j for j in range(len(text)) if j not in index and not without_numbers[j]]
     if found:
         return found
     where = "" if all(without_numbers) else " besides the index"
-    hint = f" ({SEPARATORS[suffix]} separate cells)" if len(text) == 1 and index is None else ""
+    if len(text) > 1 or index[0] is not None:
+        hint = ""
     raise FileError(
         f"it contains no numbers{where}, but a column of numbers is expected: line "
         f"{rows[0].line} starts with {_quoted(rows[0].cells[0])}{hint}"
@@ -136,165 +182,85 @@ def _columns_of_numbers(
 
 
 def write_text(path: Path, table: Table, suffix: str) -> None:
-    """Write a table of at most two dimensions, in full precision."""
+    """Write a table of at most two dimensions, in full precision and in its style."""
     if table.values.ndim > 2:
         raise FileError(
             f"text files have at most two dimensions, but the values have shape "
             f"{table.values.shape}: choose .npy"
         )
     values = table.values.reshape(len(table.values), -1)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=WRITTEN[suffix], lineterminator="\n")
-        if table.names is not None:
-            head = [] if table.index is None else [table.index_name or ""]
-            writer.writerow([*head, *table.names])
-        for number, row in enumerate(values.tolist()):
-            head = [] if table.index is None else [table.index[number]]
-            writer.writerow([*head, *(str(value).strip("()") for value in row)])
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "wt", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=_separator(table.style, suffix), lineterminator="\n")
+        writer.writerows(_headings(table))
+        heads = _index_cells(table)
+        for head, row in zip(heads, values.tolist(), strict=True):
+            numbers = (str(value).strip("()") for value in row)
+            writer.writerow([*head, *(n.replace(".", table.style.decimal) for n in numbers)])
 
 
-def _rows(path: Path, reading: TextReading) -> list[_Row]:
-    """All rows, stripped and equally long, each with its line in the file."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise FileError("it is not text in UTF-8: save it as UTF-8 first") from error
-    kept = [(n, line) for n, line in enumerate(lines, 1) if not _is_comment(line)]
-    while kept and not kept[-1][1].strip():
-        kept.pop()
-    while kept and not kept[0][1].strip():
-        kept.pop(0)
-    if not kept:
-        raise FileError("it is empty")
-    first = [line for _, line in kept if line.strip()][: reading.lines]
-    delimiter = _delimiter(first, path.suffix.lower())
-    rows = list(_split(kept, delimiter))
-    width = len(rows[0].cells)
-    # A blank line is a missing value in a file of one column, and is skipped in other files.
-    rows = [row if row.cells else _Row(row.line, [""]) for row in rows if row.cells or width == 1]
-    for line, cells in rows:
-        if len(cells) != width:
-            raise FileError(
-                f"line {line} has {len(cells)} cells, but line {rows[0].line} has {width}"
-            )
-    return rows
+def _separator(style: TextStyle, suffix: str) -> str:
+    """The sign between cells: that of the file that was read, where the extension allows it."""
+    kept = None if suffix == ".tsv" or style.sep == " " else style.sep
+    sep = kept or WRITTEN[suffix]
+    return ";" if sep == "," == style.decimal else sep
 
 
-def _is_comment(line: str) -> bool:
-    return line.startswith("#") and not SPREADSHEET_ERROR.match(line)
+def _headings(table: Table) -> list[list[str]]:
+    """The row of names, and the row of units, if there are any."""
+    if table.names is None:
+        return []
+    split, units = table.style.split, table.style.units
+    index = [] if table.index is None else list(split or [table.index_name or ""])
+    if units is None or len(units) != (table.index is not None) + len(table.names):
+        return [[*index, *table.names]]
+    second = list(units)
+    if split is not None and index:
+        second.insert(1, "")  # the times of day
+    return [[*index, *table.names], second]
 
 
-def _split(lines: Sequence[tuple[int, str]], delimiter: str) -> Iterator[_Row]:
-    if delimiter == " ":
-        for number, line in lines:
-            yield _Row(number, line.split())
-        return
-    reader = csv.reader((line for _, line in lines), delimiter=delimiter, skipinitialspace=True)
-    first = 0  # a quoted cell may continue on further lines
-    for cells in reader:
-        stripped = [cell.strip() for cell in cells]
-        yield _Row(lines[first][0], [] if stripped == [""] else stripped)
-        first = reader.line_num
+def _index_cells(table: Table) -> list[list[str]]:
+    """The cells of the index in each row, as they were written in the file."""
+    if table.index is None:
+        return [[]] * len(table.values)
+    style, labels = table.style, table.index.tolist()
+    if style.dates is not None:
+        labels = as_written(labels, style.dates)
+    if style.decimal != "." and all(map(Cells().is_number, labels)):
+        labels = [label.replace(".", style.decimal) for label in labels]
+    if style.split is None or not all(" " in label for label in labels):
+        return [[label] for label in labels]
+    return [label.split(" ", 1) for label in labels]
 
 
-def _delimiter(lines: Sequence[str], suffix: str) -> str:
-    """The delimiter that splits the most lines into as many cells as the first line."""
-
-    def alike(delimiter: str) -> int:
-        rows = list(_split(list(enumerate(lines)), delimiter))
-        width = len(rows[0].cells)
-        count = sum(len(row.cells) == width for row in rows)
-        return count if width > 1 and 2 * count > len(rows) else 0
-
-    return max(DELIMITERS[suffix], key=alike)
-
-
-def _has_header(rows: Sequence[_Row]) -> bool:
-    start, *rest = rows[0].cells
-    if (start == "" or _is_text(start)) and all(map(_is_text, rest)):
-        return True
-    if len(rows) == 1:
-        return False
-    second = rows[1].cells
-    if start == "" != second[0] and rest == [str(j) for j in range(len(rest))]:
-        return True  # numbered columns, as pandas writes them
-    if _is_text(start) and not _has_digit(start) and _is_text(second[0]) and _has_digit(second[0]):
-        return all(map(str.isdecimal, rest))
-    return any(_is_text(a) and _is_number(b) for a, b in zip(rows[0].cells, second, strict=True))
-
-
-def _is_index(cells: Sequence[str], name: str | None, reading: TextReading) -> bool:
-    """Whether the first of several columns holds times or labels rather than a series."""
-    if not any(map(_is_number, cells)):
-        return any(map(_is_text, cells))
-    values = [_number(cell) for cell in cells]
-    if name is None or any(value is None or isinstance(value, complex) for value in values):
-        return False
-    places = np.array(values, dtype=float)
-    if name == "":
-        with np.errstate(over="ignore", invalid="ignore"):
-            steps = np.diff(places)
-            most = reading.equal_steps * np.abs(steps[:1])
-            return bool(np.all(np.abs(steps - steps[:1]) < most))
-    known = places[np.isfinite(places)]
-    one_way = np.all(known[1:] >= known[:-1]) or np.all(known[1:] <= known[:-1])
-    several = 2 * len(np.unique(known)) > len(cells)  # unlike a year beside a month
-    return bool(one_way) and several and SAYS_TIME.fullmatch(name) is not None
-
-
-def _has_digit(cell: str) -> bool:
-    return any(letter.isdigit() for letter in cell)
-
-
-def _number(cell: str) -> complex | None:
-    """The number in a cell, NaN where it is missing, None where it is text."""
-    if "_" in cell:  # Python would read 1_000
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        if cell.lower() in MISSING:
-            return float("nan")
-    try:
-        return complex(cell[:-1] + "j" if cell.endswith("i") else cell)
-    except ValueError:
-        return None
-
-
-def _is_text(cell: str) -> bool:
-    return _number(cell) is None
-
-
-def _is_number(cell: str) -> bool:
-    return cell.lower() not in MISSING and not _is_text(cell)
-
-
-def _numbers(rows: Sequence[_Row], column: int, title: str) -> np.ndarray:
+def _numbers(rows: Sequence[Row], column: int, title: str, cells: Cells) -> np.ndarray:
     values = []
-    for line, cells in rows:
-        value = _number(cells[column])
+    for line, row in rows:
+        value = cells.number(row[column])
         if value is None:
-            cell, hint = cells[column], ""
-            if ALMOST_NUMBER.fullmatch(cell):
-                hint = " (write decimals with a point, and thousands without a separator)"
-            elif not any(map(str.isalnum, cell)):
-                hint = " (leave the cell empty if its value is missing)"
-            raise FileError(f"line {line}, {title}: {_quoted(cell)} is not a number{hint}")
+            cell = row[column]
+            raise FileError(
+                f"line {line}, {title}: {_quoted(cell)} is not a number{cells.hint(cell)}"
+            )
         values.append(value)
     return np.array(values)
 
 
-def _check_index(rows: Sequence[_Row], column: int, title: str) -> None:
+def _check_index(rows: Sequence[Row], labels: Sequence[str], title: str, cells: Cells) -> None:
     """Raise an error if a time or label is missing or occurs twice."""
     lines: dict[object, int] = {}
-    for line, cells in rows:
-        cell = cells[column]
-        if cell.lower() in MISSING:
+    for (line, _), cell in zip(rows, labels, strict=True):
+        if cells.is_missing(cell):
             raise FileError(
                 f"line {line}, {title}: the time is missing, but each row is expected to have one: "
                 "fill it in, or read without an index (--index none, index=False)"
             )
-        key = _number(cell) if _is_number(cell) else cell
+        if cells.is_almost_number(cell):
+            raise FileError(
+                f"line {line}, {title}: {_quoted(cell)} is not a number{cells.hint(cell)}"
+            )
+        key = cells.number(cell) if cells.is_number(cell) else cell
         if key in lines:
             raise FileError(
                 f"line {line}, {title}: {_quoted(cell)} is a duplicate index entry, also in line "

@@ -1,0 +1,361 @@
+"""Files as people have them: read right, or refused with a line that suffices."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from structrank import impute
+from structrank.cli import main
+from structrank.cli.inputs import read_signal
+from structrank.io import FileError, read, write
+from structrank.io.suspects import suspicious_values
+
+PLAIN = {"index": None, "regular": False, "step": None}
+N = 24
+WAVE = np.round(np.sin(0.7 * np.arange(N)) + 0.1 * np.cos(5.3 * np.arange(N)), 4)
+START = datetime(2024, 5, 20, 22)
+HOURS = [START + timedelta(hours=k) for k in range(N)]
+DAYS = [date(2024, 5, 20) + timedelta(days=k) for k in range(N)]
+
+
+def table(heads, *columns, sep=",", end="\n"):
+    rows = [*heads, *(sep.join(map(str, row)) for row in zip(*columns, strict=True))]
+    return end.join(rows) + end
+
+
+def comma(values):
+    return [str(value).replace(".", ",") for value in values]
+
+
+def patterned(times, pattern):
+    return [time.strftime(pattern) for time in times]
+
+
+# name: (file name, content, arguments of read, index or None)
+ISO_HOURS = patterned(HOURS, "%Y-%m-%d %H:%M")
+ISO_DAYS = patterned(DAYS, "%Y-%m-%d")
+TENTHS = [f"{0.1 * k:.1f}" for k in range(N)]
+GOOD = {
+    "decimal commas": ("a.csv", table(["zeit;x"], comma(TENTHS), comma(WAVE), sep=";"), {}, None),
+    "decimal commas, tabs": ("a.txt", table(["x"], comma(WAVE)), {}, None),
+    "decimal commas in quotes": ("a.csv", table(["x"], [f'"{c}"' for c in comma(WAVE)]), {}, None),
+    "decimal commas, blanks": (
+        "a.txt",
+        table([], comma(TENTHS), comma(WAVE), sep="  "),
+        {},
+        TENTHS,
+    ),
+    "German dates": (
+        "a.csv",
+        table(["Datum;x"], patterned(HOURS, "%d.%m.%Y %H:%M"), comma(WAVE), sep=";"),
+        {},
+        ISO_HOURS,
+    ),
+    "American dates": (
+        "a.csv",
+        table(["date,x"], patterned(DAYS, "%m/%d/%Y"), WAVE),
+        {},
+        ISO_DAYS,
+    ),
+    "months in letters": (
+        "a.csv",
+        table(["date,x"], patterned(HOURS, "%d-%b-%Y %H:%M:%S"), WAVE),
+        {},
+        patterned(HOURS, "%Y-%m-%d %H:%M:%S"),
+    ),
+    "morning and afternoon": (
+        "a.csv",
+        table(["date,x"], patterned(HOURS, "%m/%d/%Y %I:%M %p"), WAVE),
+        {},
+        ISO_HOURS,
+    ),
+    "date and time apart": (
+        "a.csv",
+        table(["Date,Time,x"], patterned(HOURS, "%d.%m.%Y"), patterned(HOURS, "%H:%M"), WAVE),
+        {},
+        ISO_HOURS,
+    ),
+    "units": ("a.csv", table(["time,x", "s,m/s"], TENTHS, WAVE), {}, TENTHS),
+    "units in brackets": (
+        "a.csv",
+        table(["time;x", "[s];[°C]"], TENTHS, WAVE, sep=";"),
+        {},
+        TENTHS,
+    ),
+    "Latin-1": ("a.csv", table(["time,Tür (°C)"], TENTHS, WAVE).encode("latin-1"), {}, TENTHS),
+    "UTF-16": ("a.txt", table(["time\tx"], TENTHS, WAVE, sep="\t").encode("utf-16"), {}, TENTHS),
+    "Windows": ("a.csv", table(["time,x"], TENTHS, WAVE, end="\r\n").encode(), {}, TENTHS),
+    "old Mac": ("a.csv", table(["time,x"], TENTHS, WAVE, end="\r").encode(), {}, TENTHS),
+    "gz": ("a.csv.gz", gzip.compress(table(["time,x"], TENTHS, WAVE).encode()), {}, TENTHS),
+    "sep line of Excel": ("a.csv", "sep=;\n" + table(["x;y"], WAVE, WAVE, sep=";"), {}, None),
+    "no header": ("a.txt", table([], TENTHS, WAVE, sep=" "), {}, TENTHS),
+    "no header, .dat": ("a.dat", table([], TENTHS, WAVE, WAVE**2, sep="\t"), {}, TENTHS),
+    "pipes": ("a.csv", table(["time|x"], TENTHS, WAVE, sep="|"), {"sep": "|"}, TENTHS),
+    "preamble": (
+        "a.csv",
+        "Logger 7\nSerial,A1,B\n" + table(["time,x"], TENTHS, WAVE),
+        {"skip_rows": 2},
+        TENTHS,
+    ),
+    "comments": ("a.txt", "# Logger 7\n" + table(["time x"], TENTHS, WAVE, sep=" "), {}, TENTHS),
+    "thousandths with a comma": (
+        "a.csv",
+        table(["x"], [f"{1000 + k}"[0] + "," + f"{1000 + k}"[1:] for k in range(N)]),
+        {"decimal": ","},
+        None,
+    ),
+}
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_read_right(tmp_path, kind):
+    name, content, options, index = GOOD[kind]
+    found = read(written(tmp_path, name, content), **options)
+    expected = 1 + np.arange(N) / 1000 if "thousandths" in kind else WAVE
+    last = found.values if found.values.ndim == 1 else found.values[:, -1]
+    if kind == "no header, .dat":
+        last = found.values[:, 0]
+    np.testing.assert_array_equal(last, expected)
+    assert (None if found.index is None else found.index.tolist()) == index
+
+
+@pytest.mark.parametrize(
+    "kind", ["decimal commas", "German dates", "date and time apart", "units", "gz", "preamble"]
+)
+def test_written_like_the_file_that_was_read(tmp_path, kind):
+    name, content, options, _ = GOOD[kind]
+    table = read(written(tmp_path, name, content), **options)
+    write(tmp_path / f"new-{name}", table)
+    back = (tmp_path / f"new-{name}").read_bytes()
+    if kind == "gz":
+        back, content = gzip.decompress(back).decode(), gzip.decompress(content).decode()
+    else:
+        back = back.decode()
+    plain = content.removeprefix("Logger 7\nSerial,A1,B\n")
+    assert back.splitlines()[:4] == plain.splitlines()[:4]
+    assert len(back.splitlines()) == len(plain.splitlines())
+
+
+BAD = {
+    "thousands or decimals": (
+        "a.csv",
+        "x\n1,500\n2,500\n",
+        r"may mean 1\.500 or 1500: .*--decimal",
+    ),
+    "thousands and decimals": ("a.csv", "x;y\n1.234,5;1\n2;1\n", "thousands without a separator"),
+    "points and commas": ("a.csv", "x;y\n1,5;1.5\n2;1\n", "write decimals with a point"),
+    "points among commas": ("a.csv", "x;y\n0,5;1\n1,25;1.200\n", "not a number .*a point"),
+    "preamble": (
+        "a.csv",
+        "Logger 7\nSerial A1\n" + table(["time,x"], TENTHS, WAVE),
+        r"line 3 has 2 cells, but line 1 has 1: .*starts in line 3, .*--skip-rows 2",
+    ),
+    "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\r\xff", "it is not text"),
+    "night": ("a.csv", "date,hour,x\n2024-05-01,0,1\n2024-05-01,1,2\n", "duplicate index entry"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_refused_with_a_line_that_suffices(tmp_path, kind):
+    name, content, message = BAD[kind]
+    with pytest.raises(FileError, match=message) as caught:
+        read(written(tmp_path, name, content))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sep": "ab"}, "sep is 'ab', but one sign is expected"),
+        ({"decimal": ";"}, "decimal is ';', but a point or a comma"),
+        ({"decimal": ",", "sep": ","}, "both ','"),
+        ({"skip_rows": -1}, "skip_rows is -1"),
+        ({"encoding": "klingon"}, 'no encoding "klingon"'),
+        ({"step": "soon"}, "the step is 'soon'"),
+    ],
+)
+def test_options_that_do_not_fit(tmp_path, options, message):
+    path = written(tmp_path, "a.csv", table(["date,x"], ISO_DAYS, WAVE))
+    with pytest.raises(FileError, match=message):
+        read(path, **options)
+
+
+class TestMissing:
+    @pytest.mark.parametrize("code", [-9999, "-9999", ["-9999", "dry"]])
+    def test_codes(self, tmp_path, code):
+        cells = ["1.5", "-9999.0", "dry" if isinstance(code, list) else "-9999", "2"]
+        found = read(written(tmp_path, "a.csv", "x\n" + "\n".join(cells)), missing=code)
+        np.testing.assert_array_equal(found.values, [1.5, np.nan, np.nan, 2])
+
+    def test_codes_in_arrays(self, tmp_path):
+        np.save(tmp_path / "a.npy", np.array([1.0, -9999, 3]))
+        np.testing.assert_array_equal(
+            read(tmp_path / "a.npy", missing=-9999).values, [1, np.nan, 3]
+        )
+
+    def test_repeated_extreme_values_are_named(self, tmp_path):
+        values = WAVE.copy()
+        values[[3, 9]] = -9999
+        path = written(tmp_path, "a.csv", table(["time,x"], TENTHS, values))
+        with pytest.warns(UserWarning, match=r'column "x": -9999 occurs 2 times.*--missing -9999'):
+            read_signal(path, None, dict(PLAIN))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            read_signal(path, None, {**PLAIN, "missing": ["-9999"]})
+
+    def test_nights_and_stuck_sensors(self):
+        t = np.arange(300)
+        sun = np.maximum(0, np.sin(0.06 * t))
+        (text,) = suspicious_values(sun)
+        assert text.startswith("0 is repeated in 3 runs, the longest in rows ")
+        stuck = np.round(np.sin(0.3 * t) + 0.01 * np.cos(7.0 * t), 3)
+        stuck[100:130] = 0.123
+        (text,) = suspicious_values(stuck[:, None], ["wind"])
+        assert text.startswith('column "wind": 0.123 is repeated in rows 101 to 130')
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            np.sin(0.3 * np.arange(300)),
+            np.repeat(np.random.default_rng(0).integers(0, 2, 60), 5).astype(float),
+            np.random.default_rng(1).poisson(0.3, 300).astype(float),
+            np.round(np.sin(0.02 * np.arange(400)), 1),
+            np.ones(50),
+            0.9 ** np.arange(100.0),
+            np.full(5, np.nan),
+        ],
+        ids=["sine", "switch", "counts", "rounded", "constant", "decay", "nothing"],
+    )
+    def test_usual_signals_are_not_suspicious(self, values):
+        assert suspicious_values(values) == []
+
+
+class TestRegular:
+    def made(self, tmp_path, index, values, **options):
+        return read(written(tmp_path, "a.csv", table(["time,x"], index, values)), **options)
+
+    @pytest.mark.parametrize(
+        ("index", "step"),
+        [
+            (TENTHS, "0.1"),
+            (ISO_HOURS, "1 h"),
+            (ISO_DAYS, "1 d"),
+            ([f"{2020 + k // 12}-{k % 12 + 1:02}" for k in range(N)], "1 month"),
+            ([str(d) for d in np.busday_offset("2024-05-20", np.arange(N))], "1 business day"),
+        ],
+        ids=["numbers", "hours", "days", "months", "business days"],
+    )
+    def test_rows_left_out_come_back_empty(self, tmp_path, index, step):
+        kept = np.delete(np.arange(N), [5, 6, 17])
+        found = self.made(tmp_path, [index[k] for k in kept], WAVE[kept], regular=True)
+        assert found.index.tolist() == list(index)
+        expected = np.where(np.isin(np.arange(N), kept), WAVE, np.nan)
+        np.testing.assert_array_equal(found.values, expected)
+        note = f"the index was made regular with step {step}: 3 rows without values were added"
+        assert found.notes == (note,)
+
+    def test_jitter(self, tmp_path):
+        late = np.random.default_rng(0).integers(-40, 40, N)
+        times = [str(t + timedelta(seconds=int(s))) for t, s in zip(HOURS, late, strict=True)]
+        found = self.made(tmp_path, times, WAVE, regular=True)
+        assert found.index.tolist() == [str(t) for t in HOURS]
+        assert "moved by up to 40 s" in found.notes[0] or "moved by up to 3" in found.notes[0]
+        np.testing.assert_array_equal(found.values, WAVE)
+        found = self.made(tmp_path, 0.1 * np.arange(N) + 2e-4 * late, WAVE, regular=True)
+        np.testing.assert_allclose(found.index.astype(float), 0.1 * np.arange(N), atol=1e-9)
+
+    def test_a_given_step(self, tmp_path):
+        found = self.made(tmp_path, ISO_HOURS, WAVE, step="30min")
+        np.testing.assert_array_equal(found.values[::2], WAVE)
+        assert np.all(np.isnan(found.values[1::2]))
+
+    @pytest.mark.parametrize(
+        ("index", "options", "message"),
+        [
+            (["0", "1", "1.1", "2"], {"step": 1}, "1 and 1.1 are less than a step of 1 apart"),
+            (["0", "1", "2.5", "4"], {"step": 1}, "not near equal steps of 1 "),
+            (["0", "1", "2", "900"], {"regular": True}, "901 rows instead of 4: pass a larger"),
+            (["a", "b", "c", "d"], {"regular": True}, "numbers or dates are expected"),
+            (["0", "1", "2", "3"], {"step": "1h"}, "but the index has numbers"),
+        ],
+    )
+    def test_no_plain_step(self, tmp_path, index, options, message):
+        with pytest.raises(FileError, match=message):
+            self.made(tmp_path, index, WAVE[:4], **options)
+
+    @pytest.mark.parametrize(
+        ("times", "following"),
+        [
+            (
+                [date(y, m, 1) for y in (2021, 2022, 2023) for m in range(5, 12)],
+                ["2024-05-01", "2024-06-01"],
+            ),
+            (
+                [date(2022, 5, 1) + timedelta(days=k) for k in range(214)]
+                + [date(2023, 5, 1) + timedelta(days=k) for k in range(214)],
+                ["2024-05-01", "2024-05-02"],
+            ),
+        ],
+        ids=["months", "days"],
+    )
+    def test_seasons_are_regular_in_their_own_way(self, tmp_path, times, following):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        from structrank.io.index import following as after
+
+        path = written(tmp_path, "a.csv", table(["day,x"], times, range(len(times))))
+        given = read_signal(path, None, dict(PLAIN))
+        assert isinstance(given.samples.index, pd.DatetimeIndex)
+        assert [str(t.date()) for t in after(given.samples.index, 2)] == following
+        hole = [*times[:3], *times[4:]]
+        path = written(tmp_path, "b.csv", table(["day,x"], hole, range(len(hole))))
+        with pytest.raises(FileError, match="irregular .*--regular"):
+            read_signal(path, None, dict(PLAIN))
+
+    def test_local_midnights(self, tmp_path):
+        pytest.importorskip("pandas", reason="pandas is not installed")
+        offsets = ["+01:00"] * 6 + ["+02:00"] * 6
+        days = [f"2024-03-{26 + k if k < 6 else k - 5:02}" for k in range(12)]
+        days = [d.replace("-03-", "-04-") if k > 5 else d for k, d in enumerate(days)]
+        times = [f"{d}T00:00{o}" for d, o in zip(days, offsets, strict=True)]
+        path = written(tmp_path, "a.csv", table(["time,x"], times, range(12)))
+        given = read_signal(path, None, dict(PLAIN))
+        impute(given.samples)  # the index counts as regular there too
+
+
+class TestCommands:
+    def test_a_table_without_gaps_is_returned_at_once(self, tmp_path):
+        found = impute(WAVE)
+        np.testing.assert_array_equal(found.signal, WAVE)
+        assert "nothing is missing" in repr(found)
+        assert not np.any(found.stderr)
+        name, content, _, _ = GOOD["decimal commas"]
+        path, out = written(tmp_path, name, content), tmp_path / "out.csv"
+        done = CliRunner().invoke(main, ["impute", str(path), "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        assert "nothing is missing" in done.stdout
+        assert "decimals have a comma" in done.stderr
+        assert out.read_text() == content
+
+    def test_options_reach_the_reader(self, tmp_path):
+        content = "Logger 7\n" + table(["time|x"], comma(TENTHS), WAVE, sep="|")
+        path, out = written(tmp_path, "a.csv", content), tmp_path / "out.npy"
+        options = ["--sep", "|", "--skip-rows", "1", "--missing", "-9999", "--encoding", "utf-8"]
+        done = CliRunner().invoke(main, ["impute", str(path), *options, "--out", str(out)])
+        assert done.exit_code == 1
+        assert "have a comma" not in done.stderr
+        options += ["--decimal", ".", "--index", "none", "--columns", "x"]
+        done = CliRunner().invoke(main, ["impute", str(path), *options, "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        np.testing.assert_array_equal(np.load(out), WAVE)
