@@ -1,25 +1,32 @@
-"""State-space models of real records with gaps, beside N4SID.
+"""State-space models of real records with gaps, beside N4SID, CVA and an ARX fit.
 
-    python -m benchmarks.identification [folder]
+    python -m benchmarks.identification [folder] [--records a,b] [--rivals]
 
-The records are the CD player arm (2 inputs, 2 outputs, 2048 samples) and the hair dryer (1 input,
-1 output, 1000 samples) of the DaISy collection. Models are identified from the first half, with 0,
-20 and 50% of the samples of inputs and outputs missing at random. The figures are fits of simulated
-outputs on the second half, in percent: the median over several draws of gaps, and the worst and
-best.
+The records are the CD player arm (2 inputs, 2 outputs, 2048 samples), the evaporator (3 and 3,
+6305), the wing flutter (1 and 1, 1024) and the hair dryer (1 and 1, 1000) of the DaISy collection.
+Models are identified from the first half, with 0, 20 and 50% of the samples of inputs and outputs
+missing at random. "cdplayer 200" identifies from 200 samples of the CD arm and validates on the 400
+after them, with 20, 50 and 80% missing. The second part is simulated with a state fitted on
+its first 50 samples. The figures are fits of these outputs in percent, averaged over outputs: the
+median over five draws of gaps, with the orders.
 
-N4SID is that of the package nfoursid (`pip install nfoursid`), with 15 block rows. It does not
-accept missing data, so gaps are interpolated linearly first. Its order, from 1 to 10, is chosen in
-two ways: by the error on the last third of the first half, and in hindsight, by the second half
-itself.
+N4SID is that of the package nfoursid, CVA that of sippy_unipi (`pip install nfoursid sippy_unipi`),
+both with 15 block rows and orders 1 to 10; ARX is least squares, lags 1 to 15. They do not accept
+missing data, so gaps are interpolated linearly first. Their orders are chosen by the simulated
+last third of the training part. Models without a finite simulation score zero.
 
-The folder, by default ../shared/data/daisy, contains cdplayer.mat and hairdryer.mat.
+The folder, by default ../shared/data/daisy, contains the .mat files.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import io
 import sys
 import time
+import warnings
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,13 +34,15 @@ import numpy as np
 from scipy.io import loadmat
 
 from structrank import StateSpace, identify
+from structrank.systems.recursion import free_responses
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy"
-RECORDS = {"cdplayer": 2, "hairdryer": 1}  # inputs, the first columns
+RECORDS = {"cdplayer": 2, "evaporator": 3, "flutter": 1, "hairdryer": 1}  # inputs come first
 MISSING = (0.0, 0.2, 0.5)
+SHORT = (0.2, 0.5, 0.8)
 DRAWS = 5
-ORDERS = range(1, 11)
 ROWS = 15
+Fit = Callable[[np.ndarray, int], list[StateSpace]]
 
 
 def interpolated(z: np.ndarray) -> np.ndarray:
@@ -43,82 +52,158 @@ def interpolated(z: np.ndarray) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
+def block_rows(samples: int, channels: int) -> int:
+    """As many block rows as a short record allows, at most 15."""
+    return min(ROWS, (samples + 1) // (2 * (channels + 1)))
+
+
 def n4sid(z: np.ndarray, inputs: int) -> list[StateSpace]:
-    """Models of all orders."""
+    """Models of orders 1 to 10 by nfoursid."""
     import pandas as pd
     from nfoursid.nfoursid import NFourSID
 
     centre = z.mean(axis=0)
     names = [str(k) for k in range(z.shape[1])]
-    frame = pd.DataFrame(z - centre, columns=names)
     method = NFourSID(
-        frame, output_columns=names[inputs:], input_columns=names[:inputs], num_block_rows=ROWS
+        pd.DataFrame(z - centre, columns=names),
+        output_columns=names[inputs:],
+        input_columns=names[:inputs],
+        num_block_rows=block_rows(*z.shape),
     )
     method.subspace_identification()
-    systems = [method.system_identification(rank=order)[0] for order in ORDERS]
-    return [
-        StateSpace(s.a, s.b, s.c, s.d, input_offset=centre[:inputs], output_offset=centre[inputs:])
-        for s in systems
-    ]
+    systems = [method.system_identification(rank=order)[0] for order in range(1, 11)]
+    return [around(s.a, s.b, s.c, s.d, centre) for s in systems]
 
 
-def score(model: StateSpace, z: np.ndarray) -> np.ndarray:
-    """Fits of the outputs; zero if the simulation overflows."""
+def cva(z: np.ndarray, inputs: int) -> list[StateSpace]:
+    """Models of orders 1 to 10 by sippy_unipi."""
+    from sippy_unipi import system_identification
+
+    centre, scale, rows = z.mean(axis=0), z.std(axis=0), block_rows(*z.shape)
+    u, y = np.split(((z - centre) / scale).T, [inputs])
+    models = []
+    for order in range(1, min(10, rows * len(y)) + 1):
+        with contextlib.redirect_stdout(io.StringIO()):
+            s = system_identification(
+                y, u, "CVA", SS_fixed_order=order, SS_f=rows, SS_p=rows, SS_D_required=True
+            )
+        D = scale[inputs:, None] * s.D / scale[:inputs]
+        models.append(around(s.A, s.B / scale[:inputs], scale[inputs:, None] * s.C, D, centre))
+    return models
+
+
+def arx(z: np.ndarray, inputs: int) -> list[StateSpace]:
+    """ARX models with 1 to 15 lags of all channels, by least squares."""
+    centre = z.mean(axis=0)
+    outputs = z.shape[1] - inputs
+    u, y = np.split(z - centre, [inputs], axis=1)
+    models = []
+    for lags in range(1, ROWS + 1):
+        past = [
+            (y if k < lags else u)[lags - 1 - k % lags : len(z) - 1 - k % lags]
+            for k in range(2 * lags)
+        ]
+        X = np.concatenate([*past, u[lags:]], axis=1)
+        if X.shape[1] >= len(X):
+            break
+        W = np.linalg.lstsq(X, y[lags:], rcond=None)[0].T
+        a, b, D = np.split(W, [lags * outputs, lags * (outputs + inputs)], axis=1)
+        # x_t holds the last outputs and inputs
+        n, m = lags * outputs, lags * inputs
+        A, B = np.zeros((n + m, n + m)), np.zeros((n + m, inputs))
+        A[:outputs, :n], A[:outputs, n:], B[:outputs] = a, b, D
+        A[outputs:n, : n - outputs] = np.eye(n - outputs)
+        A[n + inputs :, n : n + m - inputs] = np.eye(m - inputs)
+        B[n : n + inputs] = np.eye(inputs)
+        models.append(around(A, B, np.concatenate([a, b], axis=1), D, centre))
+    return models
+
+
+def around(A, B, C, D, centre: np.ndarray) -> StateSpace:
+    m = np.shape(B)[1]
+    A, B, C, D = (np.nan_to_num(np.asarray(x, dtype=float)) for x in (A, B, C, D))
+    return StateSpace(A, B, C, D, input_offset=centre[:m], output_offset=centre[m:])
+
+
+def score(model: StateSpace, z: np.ndarray, early: int = 50) -> float:
+    """Fit of the outputs, simulated with a state that is fitted on the first samples."""
+    m = model.input_count
+    u, y = z[:, :m], z[:, m:]
     try:
-        return model.fit(z[:, : model.input_count], z[:, model.input_count :])
+        forced = model.simulate(u, np.zeros(model.order))
+    except ValueError:  # overflow
+        return 0.0
+    free = free_responses(model.A, model.C, early).reshape(-1, model.order)
+    state = np.linalg.lstsq(free, (y - forced)[:early].reshape(-1), rcond=1e-8)[0]
+    try:
+        return float(np.mean(model.fit(u, y, initial=state)))
     except ValueError:
-        return np.zeros(model.output_count)
+        return 0.0
 
 
-def fits(first: np.ndarray, second: np.ndarray, inputs: int) -> dict[str, np.ndarray]:
-    """Fits on the second half, for models of the first half."""
-    began = time.perf_counter()
-    ours = identify(first[:, :inputs], first[:, inputs:])
-    seconds = time.perf_counter() - began
-    filled = interpolated(first)
-    early = 2 * len(filled) // 3
-    held_out = [score(model, filled[early:]).mean() for model in n4sid(filled[:early], inputs)]
-    rivals = [score(model, second) for model in n4sid(filled, inputs)]
-    return {
-        "identify": np.append(score(ours, second), [ours.order, seconds]),
-        "N4SID, held out": np.append(
-            rivals[int(np.argmax(held_out))], [ORDERS[int(np.argmax(held_out))], np.nan]
-        ),
-        "N4SID, hindsight": np.append(
-            max(rivals, key=np.mean), [ORDERS[int(np.argmax([np.mean(r) for r in rivals]))], np.nan]
-        ),
-    }
+def best(fit: Fit, z: np.ndarray, inputs: int) -> StateSpace:
+    """The model whose order predicts the last third of the record best."""
+    early = 2 * len(z) // 3
+    held_out = [score(model, z[early:]) for model in fit(z[:early], inputs)]
+    models = fit(z, inputs)
+    return models[int(np.argmax(held_out[: len(models)]))]
 
 
-def main(folder: Path) -> None:
-    if find_spec("nfoursid") is None:
-        sys.exit("the package nfoursid is missing: pip install nfoursid")
-    print(f"{'record':<10} {'missing':>7} {'method':<17} fit of each output: median [worst, best]")
-    for name, inputs in RECORDS.items():
-        path = folder / f"{name}.mat"
-        if not path.exists():
-            print(f"{path} is missing: pass the folder that contains it. It is part of DaISy.")
-            continue
-        record = loadmat(path)[name]
-        first, second = np.split(record, 2)
-        for share in MISSING:
-            draws = []
+RIVALS: dict[str, Fit] = {"N4SID": n4sid, "CVA": cva, "ARX": arx}
+
+
+def cases(folder: Path, wanted: list[str]):
+    """Name, share of gaps, draw, training part with gaps, validation part, number of inputs."""
+    for name in wanted:
+        inputs = RECORDS[name.split()[0]]
+        record = loadmat(folder / f"{name.split()[0]}.mat")[name.split()[0]].astype(float)
+        half = len(record) // 2
+        short = name.endswith("200")
+        first, second = (record[:200], record[200:600]) if short else (record[:half], record[half:])
+        for share in SHORT if short else MISSING:
             for seed in range(DRAWS if share else 1):
                 gaps = np.random.default_rng(seed).random(first.shape) < share
-                draws.append(fits(np.where(gaps, np.nan, first), second, inputs))
-            for method in draws[0]:
-                rows = np.array([draw[method] for draw in draws])
-                shown = [
-                    f"{np.median(c):5.1f} [{c.min():.1f}, {c.max():.1f}]" for c in rows[:, :-2].T
-                ]
-                orders = "/".join(f"{order:.0f}" for order in rows[:, -2])
-                took = f", {np.median(rows[:, -1]):.1f} s" if method == "identify" else ""
-                print(
-                    f"{name:<10} {share:>7.0%} {method:<17} {'  '.join(shown)}  "
-                    f"order {orders}{took}",
-                    flush=True,
-                )
+                yield name, share, seed, np.where(gaps, np.nan, first), second, inputs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
+    parser.add_argument("--records", default=",".join([*RECORDS, "cdplayer 200"]))
+    options = parser.parse_args()
+    for package in ("nfoursid", "sippy_unipi"):
+        if find_spec(package) is None:
+            sys.exit(f"the package {package} is missing: pip install {package}")
+    warnings.simplefilter("ignore")
+    rows: dict[tuple[str, float], list[dict[str, float]]] = {}
+    for name, share, _, first, second, inputs in cases(options.folder, options.records.split(",")):
+        began = time.process_time()
+        ours = identify(first[:, :inputs], first[:, inputs:])
+        seconds = time.process_time() - began
+        scores = {"identify": score(ours, second), "order": ours.order, "seconds": seconds}
+        for rival, fit in RIVALS.items():
+            scores[rival] = score(best(fit, interpolated(first), inputs), second)
+        rows.setdefault((name, share), []).append(scores)
+    report(rows)
+
+
+def report(rows: dict[tuple[str, float], list[dict[str, float]]]) -> None:
+    print(
+        f"{'record':<13}{'missing':>8}" + "".join(f"{m:>9}" for m in ["identify", *RIVALS]), end=""
+    )
+    print(f"{'ahead':>8}{'CPU s':>8}  worst, orders")
+    ahead = []
+    for (name, share), draws in rows.items():
+        medians = {m: float(np.median([d[m] for d in draws])) for m in ["identify", *RIVALS]}
+        ahead.append(medians["identify"] - max(medians[m] for m in RIVALS))
+        orders = "/".join(str(int(d["order"])) for d in draws)
+        print(f"{name:<13}{share:>8.0%}" + "".join(f"{v:>9.1f}" for v in medians.values()), end="")
+        print(f"{ahead[-1]:>8.1f}{np.median([d['seconds'] for d in draws]):>8.1f}", end="")
+        print(f"  {min(d['identify'] for d in draws):.1f}, {orders}")
+    print(
+        f"ahead of the best rival: {np.median(ahead):.1f} in the median, {min(ahead):.1f} at least"
+    )
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else FOLDER)
+    main()

@@ -10,7 +10,7 @@ import numpy as np
 from .._array import NDArray, as_array, to_numpy
 from .._checks import finite_or_missing
 from .chunks import Gaussian, Records
-from .records import series
+from .records import is_list_of_records, series
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
@@ -65,11 +65,6 @@ class Given:
         """What inputs and offsets add to the outputs of a record."""
         u = self.inputs[: len(self.samples[record]), record]
         return np.asarray(u @ self.model.D.T + self.model.output_offset)
-
-
-def is_list_of_records(values: Any) -> bool:
-    """Whether `values` is a list or tuple of arrays; nested lists of numbers are one array."""
-    return isinstance(values, (list, tuple)) and any(getattr(x, "ndim", 0) for x in values)
 
 
 def _outputs(model: StateSpace, values: Any) -> NDArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,11 @@ import numpy as np
 from .._array import NDArray
 from .._checks import positive, positive_int
 from ..solvers.driver import warn_if_limited
-from .completion import completed
-from .order_search import IdentificationSearch, chosen, with_inputs
-from .output_error import OutputError
-from .records import paired
+from .completion import Completed, completed
+from .input_models import input_model, interpolated, interpolation_errors
+from .noise_fits import KINDS, Fitted, NoiseFits
+from .order_search import LIKELY, Candidate, IdentificationSearch, Search, first_state, with_inputs
+from .records import paired_records
 from .state_space import StateSpace
 
 
@@ -22,40 +24,49 @@ def identify(
     outputs: Any,
     order: int | None = None,
     *,
+    noise_model: str | None = None,
     max_order: int = 10,
     window: int | None = None,
     offset: bool = True,
     max_radius: float | None = None,
     mu: float | None = None,
     completion_window: int | None = None,
+    dt: float | None = None,
     rng: int | np.random.Generator = 0,
     search: IdentificationSearch = IdentificationSearch(),
 ) -> StateSpace:
     """Find the system of low order that turns the inputs into the outputs.
 
-    1. Gaps are filled. The joint block-Hankel matrix of inputs and outputs has low rank, because
-       outputs follow from inputs and a few states. So a convex problem finds the record near what
-       is seen whose matrix has a small nuclear norm.
-    2. A subspace method (MOESP with past inputs and outputs as instruments) gives a first model.
-    3. Least squares on the samples seen brings the simulated outputs as near to them as possible.
-       Missing outputs do not count. Missing inputs, up to 2000, are fitted together with the model
-       if this explains at least 95% of the remaining errors. Otherwise they stay as step 1 filled
-       them.
+    1. Gaps are filled. Each input has a model of its own. The joint block-Hankel matrix of inputs
+       and outputs has low rank, because outputs follow from inputs and a few states; so a convex
+       problem finds the record near what is seen whose matrix has a small nuclear norm. In each
+       channel, the filling with the smaller error counts.
+    2. First models of each order come from ARX models and from a subspace method (MOESP with past
+       inputs and outputs as instruments).
+    3. Two fits start there. The noise of one is white (output error): its simulated outputs are
+       near the samples. The noise of the other also drives the states (prediction error, maximum
+       likelihood in innovation form). Missing samples do not count; the likelihood of missing
+       inputs is exact. If next to no noise is left, up to 2000 missing inputs are fitted together
+       with the model.
+    4. Both fits and the ARX models compete. The record has four stretches; each is held out once
+       and simulated by a model of the others. The kind with the least error is chosen. Among its
+       orders whose error is within 3%, the one with the least Bayesian information criterion of the
+       likelihood is chosen.
 
     Parameters
     ----------
-    inputs : array, shape (samples, m) or (samples,)
-        NaN where missing.
-    outputs : array, shape (samples, p) or (samples,)
+    inputs : array, shape (samples, m) or (samples,), or a list of arrays
+        NaN where missing. A list is several records of one system, each with a state of its own.
+    outputs : array, shape (samples, p) or (samples,), or a list of arrays
         NaN where missing.
     order : int, optional
-        Number of states. By default, each order from 1 to `max_order` is fitted to the first two
-        thirds of the record and simulated over the rest. Among the orders whose error there is
-        within 5% of the least, the one with the least Bayesian information criterion is chosen.
+        Number of states. Default: chosen as in step 4.
+    noise_model : {"white", "innovations"}, optional
+        White noise in the outputs, or noise that also drives the states. Default: step 4 decides.
     max_order : int
         Largest order that is tried.
     window : int, optional
-        Number of block rows of the subspace method. Default 10 or 15, by the same held-out error.
+        Number of block rows of the subspace method. Default 10 and 15.
     offset : bool
         Whether to find an operating point other than zero.
     max_radius : float, optional
@@ -66,7 +77,9 @@ def identify(
         Weight of the nuclear norm in step 1, as a share of the weight above which the solution is
         zero. Default: the value that best predicts a tenth of the samples, held out for this.
     completion_window : int, optional
-        Number of block rows in step 1. Default 40, or a third of a short record.
+        Number of block rows in step 1. Default 12, or a third of a short record.
+    dt : float, optional
+        Time between samples.
     rng : int or numpy.random.Generator
         Seed for choosing held-out samples.
     search : IdentificationSearch, optional
@@ -75,7 +88,9 @@ def identify(
     Returns
     -------
     StateSpace
-        `x0` is its state at the first sample of the record.
+        With its noise in innovation form: `K` is zero if the noise is white. `x0` is its state at
+        the first sample of a single record. If no model predicts held-out outputs better than their
+        mean and no order is given, the outputs of the model are this mean, and a warning says so.
 
     Examples
     --------
@@ -92,44 +107,170 @@ def identify(
     >>> bool(np.allclose(model.impulse_response(50), truth.impulse_response(50), atol=1e-6))
     True
     """
-    u, y = paired(inputs, outputs)
+    records, several = paired_records(inputs, outputs)
     if not isinstance(offset, bool):
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
-    radius = np.exp(-1 / len(u)) if max_radius is None else positive(max_radius, "max_radius")
-    m, p = u.shape[1], y.shape[1]
-    windows = _windows(window, len(u), m, p, search)
+    kinds = _kinds(noise_model)
+    m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
+    longest = max(lengths)
+    radius = np.exp(-1 / longest) if max_radius is None else positive(max_radius, "max_radius")
+    windows = _windows(window, longest, m, p, search)
     orders = _orders(order, max_order, max(windows), p)
-    _check_record(u, y, search)
-    z, centre, scale = _normalised(np.concatenate([u, y], axis=1), offset, search)
-    full, spread, filled = z, np.zeros(m + p), None
-    if np.any(np.isnan(z)):
-        filled = completed(z, completion_window, mu, rng, search.filling)
-        full, spread = filled.record, filled.errors
-    whole = OutputError(full[:, :m], z[:, m:], orders[0], offset, radius)
-    best = chosen(whole, full[:, m:], orders, windows, search)
-    fitted = replace(whole, order=best.problem.order)
-    theta = fitted.minimize(best.theta, search.steps, search.tolerance)
-    missing = np.isnan(z[:, :m])
-    if 0 < np.count_nonzero(missing) <= search.most_unknown:
-        fitted, theta = with_inputs(fitted, theta, missing, spread[:m], search)
+    _check_records(records, search)
+    joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
+    z, centre, scale = _normalised(joined, offset, search)
+    parts = np.split(z, np.cumsum(lengths)[:-1])
+    filled = _completed(parts, completion_window, mu, rng, search)
+    whole = _fits(parts, m, filled, windows, offset, radius, search)
+    look = Search(whole, orders, search)
+    ranked = look.ranked(kinds)
+    best, model = _first_trusted(look, ranked, filled, search)
+    if best.error >= 1:
+        warnings.warn(
+            "no model predicts held-out outputs better than their mean: the inputs may not drive "
+            "these outputs, or the record is too short or too noisy",
+            stacklevel=2,
+        )
+        model = model if order is not None else _constant(whole)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
-    return _in_units(fitted, theta, centre, scale)
+    model = _in_units(model, centre, scale)
+    model = replace(model, x0=None, x0_covariance=None) if several else model
+    return replace(model, dt=dt)
 
 
-def _in_units(fitted: OutputError, theta: NDArray, centre: NDArray, scale: NDArray) -> StateSpace:
-    """The model of the record, from the model of its normalised channels."""
-    A, B, C, D, x0, offsets, _ = fitted.split(theta)
-    m = B.shape[1]
+def _kinds(noise_model: str | None) -> tuple[str, ...]:
+    """Kinds of fits that compete."""
+    choices = {None: KINDS, "white": ("white",), "innovations": ("arx", "reduced", "innovations")}
+    if noise_model not in choices:
+        raise ValueError(
+            f"noise_model is {noise_model!r}, but 'white', 'innovations' or None is expected"
+        )
+    return choices[noise_model]
+
+
+def _completed(
+    parts: list[NDArray],
+    window: int | None,
+    mu: float | None,
+    rng: int | np.random.Generator,
+    search: IdentificationSearch,
+) -> Completed | None:
+    """The longest record with gaps filled by the least nuclear norm, if it has gaps."""
+    longest = max(parts, key=len)
+    if not np.any(np.isnan(longest)):
+        return None
+    return completed(longest, window, mu, rng, search.filling)
+
+
+def _fits(
+    parts: list[NDArray],
+    m: int,
+    filled: Completed | None,
+    windows: list[int],
+    offset: bool,
+    radius: float,
+    search: IdentificationSearch,
+) -> NoiseFits:
+    """The records with all gaps filled by the method with the least error in their channel."""
+    u, y = [z[:, :m] for z in parts], [z[:, m:] for z in parts]
+    model = input_model(u) if any(np.any(np.isnan(x)) for x in u) else None
+    full_u, full_y = u, [interpolated(x) for x in y]
+    errors = np.concatenate([np.zeros(m), interpolation_errors(np.concatenate(y))])
+    if model is not None:
+        smooth = model.smooth(u)
+        full_u = [x.outputs for x in smooth]
+        variances = np.concatenate([x.output_variances for x in smooth])
+        gaps = np.isnan(np.concatenate(u))
+        errors[:m] = np.sqrt(variances.sum(axis=0) / np.maximum(gaps.sum(axis=0), 1))
+    known_error = float(np.max(errors[:m]))
+    pieces = list(zip(full_u, full_y, strict=True))
+    if filled is not None:
+        longest = int(np.argmax([len(z) for z in parts]))
+        better = filled.errors < errors
+        best = np.where(
+            better, filled.record, np.concatenate([full_u[longest], full_y[longest]], 1)
+        )
+        pieces[longest] = best[:, :m], best[:, m:]
+    return NoiseFits(
+        u, y, full_u, pieces, windows, offset, radius, model, known_error, search.final
+    )
+
+
+def _first_trusted(
+    look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
+) -> tuple[Candidate, StateSpace]:
+    """The first candidate that all samples give no more poles at the bound than the trials did."""
+    if not ranked:
+        raise ValueError(
+            "no model was found: the record is too short, or has too few outputs in a row; use a "
+            "longer record"
+        )
+    for best in ranked[: search.tries]:
+        model = _final(look.whole, best, filled, search)
+        if look.doubt(model) <= max(look.doubt(m) for m in best.models):
+            return best, model
+    return ranked[0], _final(look.whole, ranked[0], filled, search)
+
+
+def _final(
+    whole: NoiseFits, best: Candidate, filled: Completed | None, search: IdentificationSearch
+) -> StateSpace:
+    """The chosen kind and order, fitted to all samples."""
+    fit = whole.fitted(best.kind, best.order, best.models)
+    assert fit is not None  # the models of the trials are starts
+    if len(whole.outputs) > 1:
+        return fit.model
+    if best.kind in LIKELY:
+        return _with_missing_inputs(whole, fit, filled, search)
+    return replace(fit.model, x0=first_state(fit.model, whole.known_inputs[0], whole.outputs[0]))
+
+
+def _with_missing_inputs(
+    whole: NoiseFits, fit: Fitted, filled: Completed | None, search: IdentificationSearch
+) -> StateSpace:
+    """The model; missing inputs are fitted with it if next to no noise is left."""
+    missing = np.isnan(whole.inputs[0])
+    count = np.count_nonzero(missing)
+    noise = np.max(np.diag(fit.model.innovation_covariance))
+    if filled is None or not 0 < count <= search.most_unknown or noise > search.quiet**2:
+        return fit.model
+    problem = replace(whole.problem(fit.model.order), u=whole.filled[0][0])
+    spread = filled.errors[: missing.shape[1]]
+    joint, theta = with_inputs(
+        problem, problem.start(fit.model.A, fit.model.C), missing, spread, search
+    )
+    return fit.model if joint is problem else whole.from_theta(joint, theta).model
+
+
+def _constant(whole: NoiseFits) -> StateSpace:
+    """A system whose outputs are the means of the records."""
+    m, p = whole.inputs[0].shape[1], whole.outputs[0].shape[1]
+    y = np.concatenate(whole.outputs)
+    mean = np.nanmean(y, axis=0) if whole.offset else np.zeros(p)
+    G = np.diag(np.nanmean((y - mean) ** 2, axis=0))
+    B, C, D = np.zeros((1, m)), np.zeros((p, 1)), np.zeros((p, m))
+    return StateSpace([[0.0]], B, C, D, innovation_covariance=G, x0=[0.0], output_offset=mean)
+
+
+def _in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
+    """The model of the records, from the model of their normalised channels."""
+    m = model.input_count
     in_scale, out_scale = scale[:m], scale[m:]
-    return StateSpace(
-        A,
-        B / in_scale,
-        out_scale[:, None] * C,
-        out_scale[:, None] * D / in_scale,
-        x0=x0,
+    with np.errstate(over="ignore", under="ignore"):
+        G = model.innovation_covariance * np.outer(out_scale, out_scale)
+        K = model.K / out_scale
+    if not (np.all(np.isfinite(G)) and np.all(np.isfinite(K))):  # variances that are no numbers
+        G, K = np.zeros_like(G), np.zeros_like(K)
+    return replace(
+        model,
+        B=model.B / in_scale,
+        C=out_scale[:, None] * model.C,
+        D=out_scale[:, None] * model.D / in_scale,
+        K=K,
+        innovation_covariance=G,
         input_offset=centre[:m],
-        output_offset=centre[m:] + (out_scale * offsets if fitted.offset else 0.0),
+        output_offset=centre[m:] + out_scale * model.output_offset,
     )
 
 
@@ -149,20 +290,23 @@ def _orders(order: int | None, max_order: int, window: int, p: int) -> list[int]
     return possible
 
 
-def _check_record(u: NDArray, y: NDArray, search: IdentificationSearch) -> None:
+def _check_records(records: list[tuple[NDArray, NDArray]], search: IdentificationSearch) -> None:
     """Raise an error if a channel is both input and output, or a part has no outputs."""
-    for i, j in np.ndindex(u.shape[1], y.shape[1]):
-        if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
-            raise ValueError(
-                f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
-                "between different channels is expected: remove one of them"
-            )
-    first = int(search.first_part * len(y))
-    if np.all(np.isnan(y[:first])) or np.all(np.isnan(y[first:])):
+    for u, y in records:
+        for i, j in np.ndindex(u.shape[1], y.shape[1]):
+            if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
+                raise ValueError(
+                    f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
+                    "between different channels is expected: remove one of them"
+                )
+    cuts = [(search.folds - 1) * len(y) // search.folds for _, y in records]
+    first = [y[:cut] for (_, y), cut in zip(records, cuts, strict=True)]
+    rest = [y[cut:] for (_, y), cut in zip(records, cuts, strict=True)]
+    if any(all(np.all(np.isnan(y)) for y in part) for part in (first, rest)):
         raise ValueError(
-            f"no output is seen in the first {first} samples, or none in the {len(y) - first} "
-            "after them, but models are fitted to the first part and compared on the rest: use a "
-            "part of the record with outputs at its start and at its end"
+            f"no output is seen in the first {cuts[0]} samples, or none in the "
+            f"{len(rest[0])} after them, but models are fitted to the first part and compared on "
+            "the rest: use a part of the record with outputs at its start and at its end"
         )
 
 

@@ -40,3 +40,25 @@ def paired(
         if np.any(np.all(np.isnan(x), axis=0)):
             raise ValueError(f"a channel of the {name} has no samples, only NaN: remove it")
     return u, y
+
+
+def paired_records(inputs: Any, outputs: Any) -> tuple[list[tuple[NDArray, NDArray]], bool]:
+    """Inputs and outputs of each record, and whether they came as lists of records."""
+    several = is_list_of_records(outputs)
+    if several != is_list_of_records(inputs):
+        raise ValueError("one of inputs and outputs is a list of records, but the other is not")
+    if not several:
+        return [paired(inputs, outputs)], False
+    if len(inputs) != len(outputs):
+        raise ValueError(
+            f"inputs are {len(inputs)} records and outputs are {len(outputs)}, but the same number "
+            "is expected"
+        )
+    m, p = (series(x[0], name).shape[1] for x, name in ((inputs, "inputs"), (outputs, "outputs")))
+    records = [paired(u, y, m, p) for u, y in zip(inputs, outputs, strict=True)]
+    return records, True
+
+
+def is_list_of_records(values: Any) -> bool:
+    """Whether `values` is a list or tuple of arrays; nested lists of numbers are one array."""
+    return isinstance(values, (list, tuple)) and any(getattr(x, "ndim", 0) for x in values)

@@ -38,12 +38,14 @@ def inputs_around_offset(model: StateSpace, inputs: Any, steps: int | None = Non
     return u - model.input_offset
 
 
-def first_state(model: StateSpace, initial: Any, rng: np.random.Generator) -> NDArray:
+def first_state(
+    model: StateSpace, initial: Any, rng: np.random.Generator, quiet: bool = False
+) -> NDArray:
     """The first state of a simulation, by the rule in the docstring of `StateSpace.simulate`."""
     if initial is not None:
         return checked_state(model, initial)
     known, diffuse = model.first_covariance
-    if not np.any(diffuse) and np.any(known):
+    if not quiet and not np.any(diffuse) and np.any(known):
         mean = 0 if model.x0 is None else model.x0
         return np.asarray(mean + covariance_root(known) @ white(model, rng, model.order))
     if model.x0 is not None:

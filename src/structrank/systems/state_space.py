@@ -204,23 +204,24 @@ class StateSpace(Conditioning, Conversions):
         initial: Any = None,
         *,
         steps: int | None = None,
-        rng: int | np.random.Generator = 0,
+        rng: int | np.random.Generator | None = None,
         noise: float = 0.0,
     ) -> NDArray:
-        """Outputs for given inputs and for Gaussian noise.
+        """Outputs for given inputs, for Gaussian noise, or for both.
 
         Parameters
         ----------
         inputs : array, shape (steps, m) or, for a single input, (steps,)
             For a system with inputs.
         initial : array, shape (r,), optional
-            State at the first sample. Default: drawn with the mean `x0` and `x0_covariance`. If
+            State at the first sample. Default: `x0`, plus noise of covariance `x0_covariance`. If
             these are not known: zero for a system with inputs, and drawn from N(0, I) for a system
             without inputs, as in the paper.
         steps : int
             Number of samples, for a system without inputs.
-        rng : int or numpy.random.Generator
-            Seed for the noise and for a first state that is drawn.
+        rng : int or numpy.random.Generator, optional
+            Seed for the noise and for a first state that is drawn. Default: a system with inputs
+            responds to them alone, without noise; 0 for a system without inputs.
         noise : float
             Standard deviation of white measurement noise that is added to the outputs.
 
@@ -235,9 +236,11 @@ class StateSpace(Conditioning, Conversions):
         (1000, 3)
         """
         u = simulation.inputs_around_offset(self, inputs, steps)
-        noise, rng = not_negative(noise, "noise"), np.random.default_rng(rng)
-        start = simulation.first_state(self, initial, rng)
-        y = simulation.response(self, u, start, simulation.noises(self, rng, len(u)))
+        noise, quiet = not_negative(noise, "noise"), rng is None and self.input_count > 0
+        rng = np.random.default_rng(0 if rng is None else rng)
+        start = simulation.first_state(self, initial, rng, quiet)
+        drawn = None if quiet else simulation.noises(self, rng, len(u))
+        y = simulation.response(self, u, start, drawn)
         return y + noise * simulation.white(self, rng, *y.shape) if noise else y
 
     def fit(self, inputs: Any, outputs: Any, initial: Any = None) -> NDArray:

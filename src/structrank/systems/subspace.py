@@ -30,13 +30,18 @@ def dynamics(directions: NDArray, output_count: int, radius: float) -> tuple[NDA
     """A and C of a system with about this observability matrix and no pole beyond a radius."""
     shifted, rest = directions[output_count:], directions[:-output_count]
     A = np.linalg.lstsq(rest, shifted, rcond=None)[0]
+    return bounded(A, radius), directions[:output_count]
+
+
+def bounded(A: NDArray, radius: float) -> NDArray:
+    """A with poles beyond a radius moved inside: reflected on the unit circle, and shortened."""
     poles, vectors = np.linalg.eig(A)
     radii = np.abs(poles)
-    if np.any(radii > radius):
-        wanted = np.minimum(np.where(radii > radius, 1 / radii, radii), radius)
-        A = np.linalg.solve(vectors.T, (vectors * (poles * wanted / radii)).T).T.real
-        A *= min(1.0, radius / spectral_radius_of(A))  # if the vectors are nearly dependent
-    return A, directions[:output_count]
+    if not np.any(radii > radius):
+        return A
+    wanted = np.minimum(np.where(radii > radius, 1 / radii, radii), radius)
+    A = np.linalg.solve(vectors.T, (vectors * (poles * wanted / radii)).T).T.real
+    return A * min(1.0, radius / spectral_radius_of(A))  # if the vectors are nearly dependent
 
 
 def _block_hankel(z: NDArray, window: int) -> NDArray:

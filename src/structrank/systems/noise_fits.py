@@ -1,0 +1,251 @@
+"""Models of one order and one kind of noise, fitted to records with gaps.
+
+- "arx": an ARX model of the filled records with as few lags as the order needs.
+- "reduced": one with as many lags as Akaike's criterion finds, reduced to the order.
+- "white": the noise is white and added to the outputs; simulated outputs are fitted
+  (output error).
+- "innovations": the noise also drives the states; predicted outputs are fitted (prediction error).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from .._array import NDArray
+from .arx import Arx
+from .maximum_likelihood import MaximumLikelihood
+from .output_error import OutputError
+from .quasi_newton import QuasiNewton
+from .recursion import spectral_radius_of
+from .state_space import StateSpace
+from .subspace import dynamics, observability
+
+KINDS = ("arx", "reduced", "white", "innovations")
+
+
+@dataclass(frozen=True)
+class FitRules:
+    """Sizes and tolerances of the fits.
+
+    Attributes
+    ----------
+    steps : int
+        Iteration limit of least squares. Set by hand.
+    starts : int
+        Starts of least squares: those with the least errors. Set by hand.
+    tolerance : float
+        Least squares ends once a step lowers the squared error by at most this share. Set by hand.
+    likelihood : QuasiNewton
+        Steps of maximum likelihood.
+    pole_share : float
+        Poles of starts are moved to at most this share of the bound, so that the fit starts inside.
+        Set by hand.
+    floor : float
+        Errors below this share of the spread of an output count as zero. Set by hand: below the
+        accuracy of most measurements.
+    """
+
+    steps: int = 40
+    tolerance: float = 1e-4
+    likelihood: QuasiNewton = field(default_factory=QuasiNewton)
+    pole_share: float = 0.999
+    floor: float = 1e-5
+    starts: int = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, its log-likelihood, and its parameters for `OutputError`, if that fitted it."""
+
+    model: StateSpace
+    loglikelihood: float
+    theta: NDArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseFits:
+    """Records of normalised channels, and the fits of models to them.
+
+    Parameters
+    ----------
+    inputs, outputs : list of ndarray
+        One per record, NaN where missing.
+    known_inputs : list of ndarray
+        The inputs, with guesses where they are missing.
+    filled : list of tuple of ndarray
+        Inputs and outputs of stretches of the records without gaps.
+    windows : list of int
+        Block rows of the subspace method.
+    offset : bool
+        Whether to fit an offset of the outputs.
+    radius : float
+        Bound on the absolute values of the poles.
+    input_model : StateSpace or None
+        Model of the inputs, if some are missing.
+    input_error : float
+        Root mean square error of the guesses of missing inputs, by their model.
+    rules : FitRules
+        Sizes and tolerances.
+    """
+
+    inputs: list[NDArray]
+    outputs: list[NDArray]
+    known_inputs: list[NDArray]
+    filled: list[tuple[NDArray, NDArray]]
+    windows: list[int]
+    offset: bool
+    radius: float
+    input_model: StateSpace | None
+    input_error: float
+    rules: FitRules = FitRules()
+
+    @property
+    def plugged(self) -> NoiseFits:
+        """The same records, with guesses of missing inputs taken for inputs that are known."""
+        return replace(self, inputs=self.known_inputs, input_model=None)
+
+    @property
+    def start_radius(self) -> float:
+        """Bound on the poles of starts."""
+        return self.rules.pole_share * self.radius
+
+    @cached_property
+    def _long(self) -> Arx | None:
+        """ARX model of the filled records."""
+        return Arx.chosen(*self._lists)
+
+    @property
+    def _lists(self) -> tuple[list[NDArray], list[NDArray]]:
+        return [u for u, _ in self.filled], [y for _, y in self.filled]
+
+    @cached_property
+    def _directions(self) -> list[tuple[NDArray, NDArray]]:
+        """What the subspace method finds in the longest stretch, for each window."""
+        u, y = max(self.filled, key=lambda pair: len(pair[1]))
+        rows = 2 * (u.shape[1] + y.shape[1] + 1)
+        return [observability(u, y, w) for w in self.windows if rows * w <= len(y) + 1]
+
+    def arx(self, kind: str, order: int) -> StateSpace | None:
+        """An ARX model with few or many lags, reduced to the order."""
+        arx = self._long
+        if kind == "arx":
+            arx = Arx(*self._lists, lags=-(-order // self.outputs[0].shape[1]))
+            arx = arx if arx.determined else None
+        found = [] if arx is None else arx.reduced([order], self.start_radius)
+        return found[0] if found else None
+
+    def _arx_starts(self, order: int) -> list[StateSpace]:
+        models = [self.arx(kind, order) for kind in ("arx", "reduced")]
+        return [model for model in models if model is not None]
+
+    def starts(self, order: int) -> list[tuple[NDArray, NDArray]]:
+        """A and C of the ARX models and of the subspace method."""
+        p = self.outputs[0].shape[1]
+        found = [(model.A, model.C) for model in self._arx_starts(order)]
+        for U, s in self._directions:
+            if order <= min(len(U) - p, len(s)):
+                scaled = U[:, :order] * np.sqrt(s[:order])
+                found.append(dynamics(scaled, p, self.start_radius))
+        return found
+
+    def fitted(self, kind: str, order: int, others: Sequence[StateSpace] = ()) -> Fitted | None:
+        """The model of one kind, or None if there is no start; `others` are more starts."""
+        if kind in ("arx", "reduced"):
+            model = self.arx(kind, order) or next(iter(others), None)
+            return None if model is None else self._judged(model)
+        return (self._white if kind == "white" else self._innovations)(order, others)
+
+    def parameter_count(self, kind: str, order: int) -> int:
+        """Number of parameters; a change of the coordinates of the states changes no model."""
+        m, p = self.inputs[0].shape[1], self.outputs[0].shape[1]
+        noise = 0 if kind == "white" else order * p
+        return int(order * (m + p + len(self.outputs)) + p * m + noise + p)
+
+    def _likelihood(self, order: int, *fixed: str) -> MaximumLikelihood:
+        if not self.offset:
+            fixed = (*fixed, "output_offset")
+        return MaximumLikelihood(
+            self.inputs, self.outputs, order, self.radius, fixed, input_model=self.input_model
+        )
+
+    def _judged(self, model: StateSpace) -> Fitted:
+        """A model with its likelihood; the first states are zero."""
+        fit = self._likelihood(model.order)
+        return Fitted(model, -fit.value_and_gradient(fit.parameters(model))[0])
+
+    def _white(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
+        """Output-error fit; exact likelihood if inputs are missing or there are several records."""
+        problem = self.problem(order)
+        pairs = [*self.starts(order), *((model.A, model.C) for model in others)]
+        thetas = [problem.start(A, C) for A, C in pairs]
+        values = [problem.value(theta) for theta in thetas]
+        if not np.any(np.isfinite(values)):
+            return None
+        best = [thetas[i] for i in np.argsort(values) if np.isfinite(values[i])]
+        if self.input_model is None and len(self.outputs) == 1:
+            ends = [
+                problem.minimize(theta, self.rules.steps, self.rules.tolerance)
+                for theta in best[: self.rules.starts]
+            ]
+            return self.from_theta(problem, min(ends, key=problem.value))
+        theta = best[0]
+        start, fit = self.from_theta(problem, theta).model, self._likelihood(order, "K")
+        states = np.zeros((len(self.outputs), order))
+        states[self._longest] = start.x0
+        theta = fit.maximize(fit.parameters(start, states), self.rules.likelihood)
+        return Fitted(fit.system(theta), -fit.value_and_gradient(theta)[0])
+
+    @property
+    def _longest(self) -> int:
+        return int(np.argmax([len(y) for y in self.outputs]))
+
+    def problem(self, order: int) -> OutputError:
+        """Least squares for the longest record, with filled inputs."""
+        i = self._longest
+        return OutputError(self.known_inputs[i], self.outputs[i], order, self.offset, self.radius)
+
+    def from_theta(self, problem: OutputError, theta: NDArray) -> Fitted:
+        """The model of least squares, with the covariance of its errors."""
+        A, B, C, D, x0, offsets, _ = problem.split(theta)
+        errors = np.where(problem.seen, problem.outputs(theta) - problem.y, 0.0)
+        counts = np.sqrt(np.maximum(problem.seen.sum(axis=0), 1))
+        scaled = errors / counts
+        variances = np.maximum(np.sum(scaled**2, axis=0), self.rules.floor**2)
+        G = np.diag(variances)
+        model = StateSpace(
+            A,
+            B,
+            C,
+            D,
+            innovation_covariance=G,
+            x0=x0,
+            output_offset=offsets if self.offset else None,
+        )
+        value = -0.5 * np.sum(problem.seen.sum(axis=0) * (np.log(2 * np.pi * variances) + 1))
+        return Fitted(model, float(value), theta)
+
+    def _innovations(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
+        """Prediction-error fit, from the reduced ARX model or from other fits."""
+        fit, one = self._likelihood(order), len(self.outputs) == 1
+        thetas = [fit.parameters(model) for model in self._arx_starts(order)]
+        thetas += [fit.parameters(model, model.x0 if one else None) for model in others]
+        values = [fit.value_and_gradient(theta)[0] for theta in thetas]
+        if not np.any(np.isfinite(values)):
+            return None
+        theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
+        return Fitted(_predicting(fit.system(theta)), -fit.value_and_gradient(theta)[0])
+
+
+def _predicting(model: StateSpace) -> StateSpace:
+    """The same model with a gain K whose predictor is stable, if there is one."""
+    if spectral_radius_of(model.A - model.K @ model.C) < 1:
+        return model
+    try:
+        form = model.innovation_form()
+    except ValueError:
+        return model
+    return replace(form, x0=model.x0, x0_covariance=model.x0_covariance)
