@@ -121,6 +121,12 @@ class Past:
         Factor by which its intervals have to be widened, at least 1.
     converged : bool
         Whether all convex solutions converged.
+    residual : ndarray
+        Its forecasts minus the known samples, one origin after the other.
+    ends : list of int
+        The origins: lengths of the series before what was forecast.
+    ahead : int
+        Number of samples forecast from each origin.
     """
 
     selection: Selection
@@ -128,6 +134,9 @@ class Past:
     error: float
     widening: float
     converged: bool
+    residual: NDArray
+    ends: list[int]
+    ahead: int
 
 
 def forecast_past(
@@ -163,15 +172,17 @@ def forecast_past(
     ahead = min(steps, int(search.largest_part * len(values)))
     errors: dict[int, list[NDArray]] = defaultdict(list)
     variances: dict[int, list[NDArray]] = defaultdict(list)
+    origins: dict[int, list[int]] = defaultdict(list)
     with watched(search.past_share * seconds_left()):
         chosen = _selections(values, _ends(values, ahead, search), how)
         ranks = [known] if known is not None else _ranks([selection, *chosen.values()], search)
         for end, rank in product(chosen, ranks):
-            found = _squared_errors(values, end, ahead, chosen[end], rank, how)
+            found = _errors(values, end, ahead, chosen[end], rank, how)
             if found is not None:
                 errors[rank].append(found[0])
                 variances[rank].append(found[1])
-                error = np.sqrt(np.mean(found[0])) if found[0].size else np.nan
+                origins[rank].append(end)
+                error = np.sqrt(np.mean(np.abs(found[0]) ** 2)) if found[0].size else np.nan
                 tell(f"forecast of known samples: rank {rank}, error {error:.3g}")
             if errors and time_is_up():
                 break
@@ -182,16 +193,16 @@ def forecast_past(
         )
     most = max(len(parts) for parts in errors.values())
     means = {
-        rank: float(np.mean(np.concatenate(parts)))
+        rank: float(np.mean(np.abs(np.concatenate(parts)) ** 2))
         for rank, parts in errors.items()
         if len(parts) == most and any(part.size for part in parts)
     }
     best = min(means, key=lambda rank: means[rank])
     ratio = means[best] / max(float(np.mean(np.concatenate(variances[best]))), 1e-300)
     converged = all(s.result.status.converged for s in (selection, *chosen.values()))
-    return Past(
-        selection, best, float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0))), converged
-    )
+    error, widening = float(np.sqrt(means[best])), float(np.sqrt(max(ratio, 1.0)))
+    residual = np.concatenate(errors[best])
+    return Past(selection, best, error, widening, converged, residual, origins[best], ahead)
 
 
 def _selections(values: NDArray, ends: list[int], how: Extrapolation) -> dict[int, Selection]:
@@ -220,10 +231,10 @@ def _ends(values: NDArray, ahead: int, search: ForecastSearch) -> list[int]:
     return [end for end in ends if np.all(np.any(~np.isnan(values[:end]), axis=0))]
 
 
-def _squared_errors(
+def _errors(
     values: NDArray, end: int, ahead: int, selection: Selection, rank: int, how: Extrapolation
 ) -> tuple[NDArray, NDArray] | None:
-    """Return squared errors of a forecast of known samples, and their variances by the fit."""
+    """Return errors of a forecast of known samples, and their variances by the fit."""
     try:
         fit = how.extrapolate(selection, rank, end + ahead)
     except NoModes:
@@ -235,4 +246,4 @@ def _squared_errors(
     )
     difference = y - values[end : end + ahead]
     seen = ~np.isnan(difference)
-    return np.abs(difference[seen]) ** 2, stderr[seen] ** 2 + fit.sigma**2
+    return difference[seen], stderr[seen] ** 2 + fit.sigma**2

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._watch import seconds_left, watched
+from .._watch import seconds_left, time_is_up, watched
 from ..modal.refit_result import Refit
 from ..model.problem import Problem
 from ..selection.mu import search_mu
@@ -16,6 +16,7 @@ from .backtesting import Extrapolation, ForecastSearch, Past, forecast_past
 from .channel_estimate import merged
 from .channel_groups import Members, all_channels, channel_groups
 from .estimates import Estimate
+from .forecast_average import AveragedForecast, average_forecasts
 from .problems import hankel_problem
 
 
@@ -31,17 +32,35 @@ class GroupForecast:
         What forecasts of known samples say.
     fit : Refit
         The fit of the series and what follows.
+    average : AveragedForecast or None
+        The average of this forecast and others, for one real series.
     """
 
     members: Members
     past: Past
     fit: Refit
+    average: AveragedForecast | None = None
+
+    @property
+    def error(self) -> float:
+        """Root mean square error of forecasts of known samples."""
+        return self.past.error if self.average is None else self.average.error
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """What the forecast is an average of."""
+        return {"modes": 1.0} if self.average is None else self.average.weights
 
     def estimate(self) -> Estimate:
         """Return the series and what follows, with standard errors of samples."""
         fit = self.fit
         spread = np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
-        return Estimate(fit.y, self.past.widening * spread, fit.rank, fit.modes, fit.sigma)
+        spread, signal = self.past.widening * spread, fit.y
+        if self.average is not None:
+            start = len(signal) - len(self.average.mean)
+            signal = np.concatenate([to_numpy(signal)[:start], self.average.mean])
+            spread = np.concatenate([spread[:start], self.average.stderr])
+        return Estimate(signal, spread, fit.rank, fit.modes, fit.sigma)
 
 
 def groups_to_forecast(values: NDArray, known: int | None, how: Extrapolation) -> list[Members]:
@@ -108,7 +127,11 @@ def _forecast_group(
         how = replace(how, channels=None if alone else how.channels)
     past = forecast_past(values, steps, known, how, search)
     fit = how.extrapolate(past.selection, past.rank, len(values) + steps)
-    return GroupForecast(members, past, fit)
+    average, free = None, known is how.channels is how.sigma is None and not how.undamped
+    if free and not np.iscomplexobj(values) and not time_is_up():
+        modal = to_numpy(fit.y)[len(values) :]
+        average = average_forecasts(values, steps, modal, past)
+    return GroupForecast(members, past, fit, average)
 
 
 def put_together(found: Sequence[GroupForecast]) -> Estimate:

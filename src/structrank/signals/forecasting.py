@@ -42,13 +42,16 @@ class Forecast(Summary, Reportable):
         Ends of the intervals that contain a future sample with probability `level`; for a complex
         series, separate intervals of the real and the imaginary part.
     level : float
+    weights : dict of str to float
+        What the forecast is an average of, the largest weight first: "modes", "components",
+        "naive", "drift", "seasonal naive". With several groups of channels, the mean over groups.
     rank : int
         Number of modes, chosen by the errors of forecasts of known samples.
     modes : Modes
         The (damped) sinusoids, exponentials and trends the series is the sum of.
     past_error : float
-        Root mean square error of these forecasts. With channels of different size each channel is
-        in units of its own size.
+        Root mean square error of forecasts of known samples. With channels of different size each
+        channel is in units of its own size.
     refits : list of Refit
         The fits of the series and what follows, in these units and for each group of channels.
     channels : int or None
@@ -78,6 +81,7 @@ class Forecast(Summary, Reportable):
     lower: Any
     upper: Any
     level: float
+    weights: dict[str, float]
     rank: int
     modes: Modes
     past_error: float
@@ -136,6 +140,7 @@ class Forecast(Summary, Reportable):
             ("steps", str(len(self.mean))),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
+            ("average of", ", ".join(f"{k} {w:.0%}" for k, w in self.weights.items())),
             ("past error", f"{self.past_error:.4g} (root mean square)"),
             ("intervals", f"{self.level:.0%}"),
             *([("search", self.status.value)] if self.status is Status.MAX_TIME else []),
@@ -160,8 +165,11 @@ def forecast(
     """Extrapolate a series: its trends, seasons and decays, with intervals.
 
     The modes that fit the series are extrapolated. Their number is the one that would have forecast
-    the last parts of the series best. The intervals are widened if these forecasts were worse than
-    the fit predicts.
+    the last parts of the series best. A real series without known rank is also forecast by its
+    components (trend, season, autoregressive part, noise), and by the rules "the last value", "the
+    last value and its drift" and "the last season". All of them forecast the last parts of the
+    series, and are averaged by these errors; the result says with which weights. The intervals
+    have the size of these errors. A warning says if they exceed the deviation of the series.
 
     Parameters
     ----------
@@ -222,7 +230,7 @@ def forecast(
     with watched(max_time, progress) as watch:
         groups = groups_to_forecast(values, known, how)
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
-    status = _status(watch, found)
+    status = _status(watch, found, None if rank is not None else values)
     ahead = units.estimate(put_together(found))
     mean, stderr, lower, upper = map(given.follow, _intervals(ahead, len(values), reach))
     return Forecast(
@@ -231,6 +239,7 @@ def forecast(
         lower,
         upper,
         level,
+        _weights(found),
         ahead.rank,
         cast(Modes, ahead.modes),
         _past_error(found),
@@ -244,9 +253,14 @@ def forecast(
     )
 
 
-def _status(watch: Watch, found: Sequence[GroupForecast]) -> Status:
-    """Return how a forecast ended, and warn if a limit ended it or a convex solution."""
+def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None) -> Status:
+    """Return how a forecast ended, and warn if a limit ended it or a convex solution.
+
+    If values are given, warn also if their mean would have been a better forecast.
+    """
     status = status_of(watch, "forecast")
+    if values is not None:
+        _warn_if_hopeless(values, found)
     if status is Status.FINISHED and not all(one.past.converged for one in found):
         warn_caller(
             "forecast: the convex solution of the series, or of a part of it, stopped at its "
@@ -257,9 +271,30 @@ def _status(watch: Watch, found: Sequence[GroupForecast]) -> Status:
     return status
 
 
+def _warn_if_hopeless(values: NDArray, found: Sequence[GroupForecast]) -> None:
+    """Warn if the mean of the series would have been a better forecast of its last parts."""
+    for one in found:
+        own = values if values.ndim == 1 else values[:, list(one.members)]
+        if one.error > np.nanstd(own):
+            warn_caller(
+                f"forecast: forecasts of known samples had an error of {one.error:.3g}, more than "
+                f"the standard deviation of the series, {np.nanstd(own):.3g}: do not rely on it"
+            )
+            return
+
+
+def _weights(found: Sequence[GroupForecast]) -> dict[str, float]:
+    """Return what forecasts are averages of, as the mean over groups."""
+    weights: dict[str, float] = {}
+    for one in found:
+        for name, weight in one.weights.items():
+            weights[name] = weights.get(name, 0.0) + weight / len(found)
+    return dict(sorted(weights.items(), key=lambda item: -item[1]))
+
+
 def _past_error(found: Sequence[GroupForecast]) -> float:
     """Return the root mean square error of forecasts of known samples, over channels."""
-    errors = [one.past.error for one in found for _ in one.members]
+    errors = [one.error for one in found for _ in one.members]
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
