@@ -27,8 +27,10 @@ from structrank.io.regular import irregular_cell
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 BINARY = [".npy", ".npz", ".mat", ".h5", ".hdf5", ".zarr"]
-EVERY = [".csv", ".tsv", ".txt", *BINARY, ".fid", ".ft", ".ft1", ".ft2"]
+FRAMES = [".xlsx", ".parquet", ".feather", ".json"]
+EVERY = [".csv", ".tsv", ".txt", *FRAMES, *BINARY, ".fid", ".ft", ".ft1", ".ft2"]
 NEEDS = {".h5": "h5py", ".hdf5": "h5py", ".zarr": "zarr", ".fid": "nmrglue", ".ft": "nmrglue"}
+NEEDS |= {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow", ".json": "pandas"}
 WEATHER = "day,wind,rain\n2024-05-01,3.5,0.0\n2024-05-02,nan,1.25\n2024-05-03,-2e-07,7.0\n"
 
 
@@ -796,6 +798,8 @@ class TestWriting:
 
         if suffix in formats.TEXT:
             monkeypatch.setattr(formats, "write_text", half)
+        elif suffix in formats.FRAMES:
+            monkeypatch.setattr(formats, "write_frame", half)
         else:
             changed = formats.BINARY[suffix]._replace(write=half)
             monkeypatch.setitem(formats.BINARY, suffix, changed)
@@ -827,6 +831,8 @@ class TestWriting:
 
         if suffix in formats.TEXT:
             monkeypatch.setattr(formats, "write_text", slow)
+        elif suffix in formats.FRAMES:
+            monkeypatch.setattr(formats, "write_frame", slow)
         else:
             changed = formats.BINARY[suffix]._replace(write=slow)
             monkeypatch.setitem(formats.BINARY, suffix, changed)

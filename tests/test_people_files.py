@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import warnings
 from datetime import date, datetime, timedelta
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from click.testing import CliRunner
 from structrank import impute
 from structrank.cli import main
 from structrank.cli.inputs import read_signal
-from structrank.io import FileError, read, write
+from structrank.io import FileError, Table, read, write
 from structrank.io.suspects import suspicious_values
 
 PLAIN = {"index": None, "regular": False, "step": None}
@@ -359,3 +361,151 @@ class TestCommands:
         done = CliRunner().invoke(main, ["impute", str(path), *options, "--out", str(out)])
         assert done.exit_code == 0, done.output
         np.testing.assert_array_equal(np.load(out), WAVE)
+
+
+class TestOtherFormats:
+    """Excel, Parquet, Feather and JSON are read as the same table in a text file."""
+
+    def frame(self):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        return pd.DataFrame({"time": HOURS, "x": WAVE, "note": ["dry"] * N}).mask(
+            np.arange(N)[:, None] == [[-1, 4, -1]]
+        )
+
+    @pytest.mark.parametrize("kind", ["xlsx", "parquet", "feather", "json", "indexed.parquet"])
+    def test_there_and_back(self, tmp_path, kind):
+        frame, path = self.frame(), tmp_path / f"a.{kind}"
+        if kind == "xlsx":
+            frame.to_excel(path, index=False)
+        elif kind == "json":
+            frame.to_json(path, orient="records", date_format="iso")
+        elif kind == "indexed.parquet":
+            frame.set_index("time").to_parquet(path)
+        else:
+            getattr(frame, f"to_{kind}")(path)
+        found = read(path)
+        expected = np.where(np.arange(N) == 4, np.nan, WAVE)
+        np.testing.assert_array_equal(found.values, expected)
+        assert (found.names, found.index_name) == (("x",), "time")
+        assert found.index[1][:16].replace("T", " ") == ISO_HOURS[1]
+        again = tmp_path / f"b.{kind}"
+        write(again, found)
+        np.testing.assert_array_equal(read(again).values, expected)
+        assert read(again).index[1][:16].replace("T", " ") == ISO_HOURS[1]
+
+    def test_sheets_units_and_preambles_of_excel(self, tmp_path):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+        with pd.ExcelWriter(tmp_path / "a.xlsx") as book:
+            units = pd.DataFrame([["time", "x"], ["s", "m"], [0.0, 1.5], [0.1, 2.5], [0.2, None]])
+            units.to_excel(book, sheet_name="wind", header=False, index=False)
+            units.to_excel(book, sheet_name="rain", header=False, index=False)
+        with pytest.raises(FileError, match='several sheets: name one of "wind", "rain"'):
+            read(tmp_path / "a.xlsx")
+        found = read(tmp_path / "a.xlsx", variable="rain")
+        np.testing.assert_array_equal(found.values, [1.5, 2.5, np.nan])
+        assert found.style.units == ("s", "m")
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("[1, null, 3]", [1, np.nan, 3]),
+            ('{"x": [1, 2, 3]}', [1, 2, 3]),
+            ('{"x": {"0": 1, "1": 2, "2": 4}}', [1, 2, 4]),
+            ('[{"x": 1}, {"x": null}, {"x": 5}]', [1, np.nan, 5]),
+            ("[[1, 2], [3, 4], [5, 5]]", [[1, 2], [3, 4], [5, 5]]),
+        ],
+    )
+    def test_shapes_of_json(self, tmp_path, text, expected):
+        pytest.importorskip("pandas", reason="pandas is not installed")
+        np.testing.assert_array_equal(read(written(tmp_path, "a.json", text)).values, expected)
+        with pytest.raises(FileError, match="a single record"):
+            read(written(tmp_path, "b.json", '{"x": 1}'))
+
+    @pytest.mark.parametrize("kind", ["int16", "uint8", "float32"])
+    def test_sound(self, tmp_path, kind):
+        from scipy.io import wavfile
+
+        scale, offset = {"int16": (2**15, 0), "uint8": (2**7, 2**7)}.get(kind, (1, 0))
+        data = (np.array([[0.0, 0.5], [-0.5, 0.25], [0.5, -1.0]]) * scale + offset).astype(kind)
+        wavfile.write(tmp_path / "a.wav", 8000, data)
+        found = read(tmp_path / "a.wav")
+        np.testing.assert_array_equal(found.values, [[0.0, 0.5], [-0.5, 0.25], [0.5, -1.0]])
+        assert found.notes == ("sampled at 8000 Hz",)
+        write(tmp_path / "b.wav", found)
+        assert wavfile.read(tmp_path / "b.wav")[0] == 8000
+        np.testing.assert_array_equal(read(tmp_path / "b.wav").values, found.values)
+        with pytest.raises(FileError, match="the sampling rate is not known"):
+            write(tmp_path / "c.wav", Table(found.values))
+
+    def test_bruker(self, tmp_path):
+        nmrglue = pytest.importorskip("nmrglue", reason="nmrglue is not installed")
+        values = (np.arange(24) - 7 + 1j * np.arange(24)[::-1]).reshape(6, 4)
+        head = "##TITLE= x\n##$AQ_mod= 3\n"
+        head += "##$BYTORDA= 0\n##$DTYPA= 0\n##$GRPDLY= 2.0\n##$TD= {}\n##END=\n"
+        for name, td in (("acqus", 8), ("acqu2s", 6)):
+            written(tmp_path, name, head.format(td))
+        pairs = np.stack([values.real, values.imag], axis=-1).astype("<i4")
+        (tmp_path / "ser").write_bytes(b"".join(row.tobytes().ljust(1024, b"\0") for row in pairs))
+        _, expected = nmrglue.bruker.read(str(tmp_path), read_pulseprogram=False)
+        np.testing.assert_array_equal(expected.reshape(6, -1)[:, :4], values)
+        found = read(tmp_path)
+        np.testing.assert_array_equal(found.values, expected)
+        assert "first 2 points are the delay" in found.notes[0]
+        np.testing.assert_array_equal(read(tmp_path / "ser").values, expected)
+        written(tmp_path, "nuslist", "0\n3\n4\n")
+        full = read(tmp_path).values
+        assert full.shape[0] == 10
+        np.testing.assert_array_equal(full[[0, 1, 6, 7, 8, 9]], expected)
+        assert np.all(np.isnan(full[2:6]))
+        written(tmp_path, "nuslist", "0 1\n3 2\n")
+        with pytest.raises(FileError, match="only schedules of one dimension"):
+            read(tmp_path)
+
+    def test_varian(self, tmp_path):
+        nmrglue = pytest.importorskip("nmrglue", reason="nmrglue is not installed")
+        values = (np.arange(8) + 1j * np.arange(8)[::-1]).astype(np.complex64)
+        about = nmrglue.fileiobase.create_blank_udic(1)
+        about[0].update(size=8, complex=True, encoding="direct")
+        settings = nmrglue.varian.create_dic(about)
+        nmrglue.varian.write_fid(str(tmp_path / "fid"), settings, values)
+        written(tmp_path, "procpar", "np 1 1 1 1 1 1 1 1 1 1\n1 16\n0\n")
+        np.testing.assert_array_equal(np.ravel(read(tmp_path).values), values)
+
+    def test_seismic_traces(self, tmp_path, monkeypatch):
+        path = written(tmp_path, "a.mseed", b"something")
+        monkeypatch.setitem(sys.modules, "obspy", None)
+        with pytest.raises(ImportError, match="MiniSEED files need ObsPy: pip install obspy"):
+            read(path)
+        stats = SimpleNamespace(sampling_rate=100.0, starttime="2024-05-31T00:00:00")
+        data = np.ma.masked_array([1, 2, 3], [False, True, False])
+        trace = SimpleNamespace(id="GE.APE..BHZ", data=data, stats=stats)
+
+        class Stream(list):
+            def merge(self, method):
+                assert method == 1
+
+        fake = SimpleNamespace(read=lambda path: Stream([trace]))
+        monkeypatch.setitem(sys.modules, "obspy", fake)
+        found = read(path)
+        np.testing.assert_array_equal(found.values, [1, np.nan, 3])
+        assert found.notes == ("GE.APE..BHZ, sampled at 100 Hz from 2024-05-31T00:00:00",)
+        with pytest.raises(FileError, match="MiniSEED files are only read"):
+            write(tmp_path / "b.mseed", found)
+
+    @pytest.mark.parametrize(
+        ("name", "line"),
+        [
+            ("a.nc", 'xr.open_dataset("a.nc")'),
+            ("a.xls", 'pd.read_excel("a.xls").to_csv("a.csv")'),
+            ("a.mp3", 'sf.write("a.wav", *sf.read("a.mp3"))'),
+            ("a.dcm", 'd.dcmread("a.dcm").pixel_array'),
+            ("a.pkl", "pickles are refused"),
+            ("a.xyz", 'numpy.save("data.npy", values)'),
+        ],
+    )
+    def test_unknown_formats_get_the_line_that_converts_them(self, tmp_path, name, line):
+        path = written(tmp_path, name, "something")
+        with pytest.raises(FileError, match="unknown extension") as caught:
+            read(path)
+        assert line in str(caught.value)

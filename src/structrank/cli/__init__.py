@@ -19,7 +19,8 @@ from .spectrum import frequencies
 from .systems import identify, realize
 
 EPILOG = """
-Files are CSV, TSV, TXT, NPY, NPZ, MAT, HDF5, Zarr or NMRPipe; the extension tells the format.
+Files are CSV and other text, Excel, Parquet, Feather, JSON, NPY, NPZ, MAT, HDF5, Zarr, NMRPipe,
+WAV, MiniSEED, or a folder of a Bruker or Varian experiment; the extension tells the format.
 
 \b
 Completion of commands, options and files by the Tab key:

@@ -13,9 +13,11 @@ import click
 import numpy as np
 
 from ..io import FileError, Table, read
+from ..io.frames import FRAMES
 from ..io.regular import irregular_cell, iso_times, numbers
 from ..io.suspects import suspicious_values
 
+SIDE_BY_SIDE = ("text", *FRAMES.values(), "WAV")  # formats whose columns are channels
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write dates
 
 
@@ -57,8 +59,7 @@ def read_signal(
         click.echo(f"Note: {file}: {note}", err=True)
     for suspicion in suspicious_values(table.values, table.names):
         warnings.warn(f"{file}: {suspicion}", stacklevel=2)
-    text, side_by_side = table.format == "text", table.values.ndim == 2
-    if channels is None and text and side_by_side:
+    if channels is None and table.format in SIDE_BY_SIDE and table.values.ndim == 2:
         channels = 1
     axis = channels if isinstance(channels, int) else None
     _check_values(file, table.values, axis)

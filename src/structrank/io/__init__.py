@@ -1,4 +1,4 @@
-"""Read and write data: text tables, NumPy, MATLAB, HDF5, Zarr and NMRPipe files.
+"""Read and write data: tables in text, Excel and other files, arrays, recordings.
 
 Also pandas and xarray objects, which are unwrapped to arrays and wrapped again, and the one writer
 of files and folders.

@@ -241,7 +241,7 @@ def write_nmrpipe(path: Path, table: Table) -> None:
     is_complex = np.iscomplexobj(table.values)
     values = table.values.astype(np.complex64 if is_complex else np.float32)
     header = table.header
-    if header is None:
+    if header is None or "FDMAGIC" not in header:
         about = nmrglue.fileiobase.create_blank_udic(values.ndim)
         for axis, size in enumerate(values.shape):
             direct = axis == values.ndim - 1

@@ -10,13 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import arrays
+from . import arrays, recordings
 from .atomic import check_new_file, check_new_folder, new_path
 from .cells import Cells
+from .frames import FRAMES, read_frame, require_frames, write_frame
 from .grid import regularized
 from .lines import DELIMITERS, TextOptions
 from .table import Column, FileError, Table, column_numbers
-from .text import read_text, write_text
+from .text import read_text, table_of, write_text
+from .unknown import conversion
 
 
 class _Format(NamedTuple):
@@ -43,7 +45,11 @@ BINARY = {
     ".ft": _NMRPIPE,
     ".ft1": _NMRPIPE,
     ".ft2": _NMRPIPE,
+    ".wav": _Format("WAV", recordings.read_wav, recordings.write_wav),
+    ".mseed": _Format("MiniSEED", recordings.read_miniseed, recordings.write_nothing),
+    ".miniseed": _Format("MiniSEED", recordings.read_miniseed, recordings.write_nothing),
 }
+KNOWN = (*TEXT, *FRAMES, *BINARY)
 
 
 def read(
@@ -66,12 +72,19 @@ def read(
     =====================  ==================================================================
     .csv, .tsv, .txt       columns of numbers, also .dat, .asc, and compressed as .csv.gz; see
                            `structrank.io.text` for what is read
+    .xlsx                  one sheet (`variable` names it), with openpyxl; read like text
+    .parquet, .feather     with pyarrow; read like a text file
+    .json                  records, columns or lists, with pandas; read like a text file
     .npy, .npz             NumPy; pickled objects are refused
     .mat                   MATLAB, version 7.3 with h5py; axes of length one are dropped
     .h5, .hdf5             HDF5, with h5py
     .zarr                  Zarr, an array or a group, with zarr
     .fid, .ft, .ft1, .ft2  NMRPipe in a single file, with nmrglue; the rows of an indirect
                            dimension are returned as they are stored
+    .wav                   sound, with SciPy; channels are columns, full scale is 1
+    .mseed, .miniseed      seismic traces, with ObsPy; gaps are NaN
+    a folder, fid, ser     Bruker or Varian experiments, with nmrglue; rows that a schedule
+                           (nuslist) leaves out are NaN
     =====================  ==================================================================
 
     Parameters
@@ -134,26 +147,15 @@ def read(
            [nan, 1.2]])
     """
     path = Path(path)
-    suffix = _suffix(path)
-    _check_readable(path)
+    if recordings.fid_folder(path) is None:
+        _check_readable(path)
     listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
     codes = [missing] if isinstance(missing, (str, int, float)) else missing
     try:
         if listed is not None and not len(listed):
             raise FileError("columns is empty, but one or more columns are expected")
         options = TextOptions(sep, decimal, encoding, skip_rows, tuple(map(str, codes)))
-        if suffix in TEXT:
-            if variable is not None:
-                raise FileError("a text file has columns, not variables: choose columns")
-            table = read_text(path, suffix, listed, index, header, options)
-        else:
-            if index is not None or header is not None:
-                raise FileError("only text files have an index or a header")
-            if options != TextOptions(missing=options.missing):
-                raise FileError("only text files have a separator, an encoding or decimal signs")
-            format = BINARY[suffix]
-            table = _with_columns(format.read(path, variable), listed)
-            table = _without(replace(table, format=format.name), options.missing)
+        table = _read(path, listed, variable, index, header, options)
         if regular or step is not None:
             table = regularized(table, step)
         if table.values.ndim == 0:
@@ -167,6 +169,37 @@ def read(
     except Exception as error:  # readers fail in many ways on a broken file
         raise FileError(f"{path} cannot be read: {_one_line(error)}") from error
     return table
+
+
+def _read(
+    path: Path,
+    columns: Sequence[Column] | None,
+    variable: str | None,
+    index: Column | bool | None,
+    header: bool | None,
+    options: TextOptions,
+) -> Table:
+    experiment = recordings.fid_folder(path)
+    suffix = "" if experiment is not None else _suffix(path)
+    if suffix in TEXT:
+        if variable is not None:
+            raise FileError("a text file has columns, not variables: choose columns")
+        return read_text(path, suffix, columns, index, header, options)
+    if options != TextOptions(decimal=options.decimal, missing=options.missing):
+        raise FileError("only text files have a separator, an encoding or lines to skip")
+    if suffix in FRAMES:
+        rows, named = read_frame(path, suffix, variable)
+        named = named if header is None else header
+        table = table_of(rows, columns, index, named, options)
+        return replace(table, format=FRAMES[suffix])
+    if index is not None or header is not None or options.decimal is not None:
+        raise FileError("only text files have an index or a header")
+    if experiment is not None:
+        table = recordings.read_fid_folder(*experiment, variable)
+    else:
+        format = BINARY[suffix]
+        table = replace(format.read(path, variable), format=format.name)
+    return _without(_with_columns(table, columns), options.missing)
 
 
 def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) -> None:
@@ -213,6 +246,8 @@ def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) ->
         try:
             if suffix in TEXT:
                 write_text(partial, table, suffix)
+            elif suffix in FRAMES:
+                write_frame(partial, table, suffix)
             else:
                 BINARY[suffix].write(partial, table)
         except FileError as error:
@@ -244,16 +279,21 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None
     >>> check_writable("out.doc")
     Traceback (most recent call last):
     structrank.io.table.FileError: out.doc has an unknown extension: known are .csv, .tsv,
-    .txt, .dat, .asc, .npy, .npz, .mat, .h5, .hdf5, .zarr, .fid, .ft, .ft1, .ft2
+    .txt, .dat, .asc, .xlsx, .parquet, .feather, .json, .npy, .npz, .mat, .h5, .hdf5, .zarr, .fid,
+    .ft, .ft1, .ft2, .wav, .mseed, .miniseed
     """
     path = Path(path)
     suffix = _suffix(path)
     if suffix in BINARY:
         arrays.require(BINARY[suffix].package)
+    if suffix in FRAMES:
+        require_frames(suffix)
+    if suffix in BINARY and BINARY[suffix].write is recordings.write_nothing:
+        raise FileError(f"{path}: {BINARY[suffix].name} files are only read: choose .npy or .csv")
     if suffix == ".zarr":
         check_new_folder(path, force=force, is_ours=_is_zarr)
     else:
-        check_new_file(path, (*TEXT, *BINARY, PACKED), force=force)
+        check_new_file(path, (*KNOWN, PACKED), force=force)
 
 
 def _is_zarr(folder: Path) -> bool:
@@ -264,15 +304,19 @@ def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix == PACKED and Path(path.stem).suffix.lower() in TEXT:
         return Path(path.stem).suffix.lower()
-    if suffix not in TEXT and suffix not in BINARY:
-        raise FileError(f"{path} has an unknown extension: known are {', '.join((*TEXT, *BINARY))}")
+    if suffix not in KNOWN:
+        raise FileError(f"{path} has an unknown extension: known are {', '.join(KNOWN)}")
     return suffix
 
 
 def _check_readable(path: Path) -> None:
+    try:
+        suffix = _suffix(path)
+    except FileError as error:
+        raise FileError(f"{error}; {conversion(path)}") from None
     if not path.exists():
         raise FileError(f"{path} does not exist")
-    if path.is_dir() and path.suffix.lower() != ".zarr":
+    if path.is_dir() and suffix != ".zarr":
         raise FileError(f"{path} is a folder, but a file is expected")
     if path.is_file() and path.stat().st_size == 0:
         raise FileError(f"{path} is empty")

@@ -142,8 +142,8 @@ def follows_calendar(times: Sequence[datetime]) -> bool:
     """Whether local times follow a calendar.
 
     That is: the same time of day in equal steps of days, though an hour is missing in spring;
-    business days; months by their first or last day or business day, or by a day such as the third
-    Friday; or days or months of a season, the same in each year.
+    business days, and their hours from 9 to 17; months by their first or last day or business day,
+    or by a day such as the third Friday; or days or months of a season, the same in each year.
 
     Parameters
     ----------
@@ -158,15 +158,27 @@ def follows_calendar(times: Sequence[datetime]) -> bool:
     >>> follows_calendar(months), follows_calendar(months[3:])
     (True, False)
     """
-    if len({time.time() for time in times}) > 1:
-        return False
     days = np.array([time.date() for time in times], dtype="datetime64[D]")
+    if len({time.time() for time in times}) > 1:
+        return _is_business_hours(times, days)
     if np.all(np.is_busday(days)) and np.all(np.busday_count(days[:-1], days[1:]) == 1):
         return True
     several_offsets = len({time.utcoffset() for time in times}) > 1
     if several_offsets and not np.ptp(np.diff(days).astype(int)) and days[0] != days[1]:
         return True
     return _is_monthly(days) or season(days) is not None
+
+
+def _is_business_hours(times: Sequence[datetime], days: np.ndarray) -> bool:
+    """Whether times are consecutive hours from 9 to 17 on business days."""
+    opened, closed = 9, 17
+    hours = np.array([time.hour for time in times])
+    if len({time.time().replace(hour=0) for time in times}) > 1 or not np.all(np.is_busday(days)):
+        return False
+    if np.any(hours < opened) or np.any(hours[1:] >= closed) or hours[0] > closed:
+        return False
+    places = (closed - opened) * np.busday_count(days[0], days) + hours
+    return bool(np.all(np.diff(places) == 1))
 
 
 def _is_monthly(days: np.ndarray) -> bool:

@@ -1,0 +1,138 @@
+"""Tables of other programs, through pandas: Excel, Parquet, Feather and JSON.
+
+Cells become text and are then read like those of a text file: names, units, dates and missing
+values are found in the same way, and errors name the row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import require
+from .lines import Row, Rows
+from .regular import iso_times, numbers
+from .table import FileError, Table
+
+FRAMES = {".xlsx": "Excel", ".parquet": "Parquet", ".feather": "Feather", ".json": "JSON"}
+ENGINES = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
+
+
+def require_frames(suffix: str) -> Any:
+    """Import pandas, or raise an error that says what to install for a format."""
+    if suffix in ENGINES:
+        require(ENGINES[suffix])
+    return require("pandas")
+
+
+def read_frame(path: Path, suffix: str, variable: str | None) -> tuple[Rows, bool | None]:
+    """Read rows of cells, and whether the first one has the names; None if that is to be found."""
+    pd = require_frames(suffix)
+    if suffix == ".xlsx":
+        return _excel_rows(pd, path, variable), None
+    if variable is not None:
+        raise FileError(f"a {FRAMES[suffix]} file has columns, not variables: choose columns")
+    if suffix == ".json":
+        return _json_rows(pd, path)
+    frame = pd.read_parquet(path) if suffix == ".parquet" else pd.read_feather(path)
+    return _frame_rows(pd, frame), True
+
+
+def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
+    """The rows of a sheet: the one named, or the only one with cells."""
+    sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object)
+    filled = {name: frame for name, frame in sheets.items() if frame.size}
+    if sheet is None and len(filled) != 1:
+        there = ", ".join(f'"{name}"' for name in filled) or "none with cells"
+        raise FileError(f"it has several sheets: name one of {there} (--variable, variable=...)")
+    if sheet is not None and sheet not in filled:
+        raise FileError(f'no sheet "{sheet}": there are {", ".join(map(repr, filled))}')
+    frame = filled[sheet] if sheet is not None else next(iter(filled.values()))
+    rows = [Row(k, cells) for k, cells in enumerate(_cells(pd, frame), 1) if any(cells)]
+    return Rows(rows, "", [])
+
+
+def _json_rows(pd: Any, path: Path) -> tuple[Rows, bool | None]:
+    """The rows of records, columns or plain lists."""
+    found = json.loads(path.read_text(encoding="utf-8-sig"))
+    is_table = isinstance(found, Mapping) or (found and isinstance(found[0], Mapping))
+    if isinstance(found, Mapping) and not any(isinstance(v, list | dict) for v in found.values()):
+        raise FileError("it is a single record, but a list of records or of numbers is expected")
+    frame = pd.DataFrame(found, dtype=object)
+    rows = _frame_rows(pd, frame)
+    return (rows, True) if is_table else (rows._replace(rows=rows.rows[1:]), False)
+
+
+def _frame_rows(pd: Any, frame: Any) -> Rows:
+    """The names and rows of a frame, with its index first unless it only counts rows."""
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index(names=[name or "" for name in frame.index.names])
+    names = Row(1, [str(name).strip() for name in frame.columns])
+    rows = [Row(k, cells) for k, cells in enumerate(_cells(pd, frame), 2)]
+    return Rows([names, *rows], "", [])
+
+
+def _cells(pd: Any, frame: Any) -> list[list[str]]:
+    columns = [[_cell(pd, value) for value in frame.iloc[:, j]] for j in range(frame.shape[1])]
+    for column in columns:  # dates without the hours of midnight
+        days = [cell.removesuffix(" 00:00:00") for cell in column]
+        if all(iso or not cell for iso, cell in zip(map(_is_day, days), column, strict=True)):
+            column[:] = days
+    return [list(cells) for cells in zip(*columns, strict=True)]
+
+
+def _is_day(cell: str) -> bool:
+    return len(cell) == len("2024-05-31") and iso_times([cell]) is not None
+
+
+def _cell(pd: Any, value: Any) -> str:
+    """A value as it would be written in a text file."""
+    if isinstance(value, list | dict):
+        return str(value)
+    if pd.isna(value):
+        return ""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return repr(value).strip("()") if isinstance(value, float | complex) else str(value).strip()
+
+
+def write_frame(path: Path, table: Table, suffix: str) -> None:
+    """Write a table: the index is the first column, with its times as such."""
+    pd = require_frames(suffix)
+    name = FRAMES[suffix]
+    if table.values.ndim > 2 or np.iscomplexobj(table.values):
+        raise FileError(
+            f"{name} files have tables of real numbers, but the values are {table.values.dtype} of "
+            f"shape {table.values.shape}: choose .npy"
+        )
+    values = table.values.reshape(len(table.values), -1)
+    titles = table.names or tuple(str(j + 1) for j in range(values.shape[1]))
+    first = [] if table.index is None else [table.index_name or "index"]
+    if len({*first, *titles}) < len(first) + len(titles):
+        raise FileError(f"{name} files need different names, but these are {', '.join(titles)}")
+    frame = pd.DataFrame(values, columns=list(titles))
+    if table.index is not None:
+        frame.insert(0, first[0], _index_values(table.index.tolist()))
+    if suffix == ".xlsx":
+        frame.to_excel(path, index=False, header=table.names is not None, engine="openpyxl")
+    elif suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    elif suffix == ".feather":
+        frame.to_feather(path)
+    else:
+        frame.to_json(path, orient="records", date_format="iso", double_precision=15)
+
+
+def _index_values(cells: list[str]) -> list[Any]:
+    """Numbers, times without an offset, or labels."""
+    places = numbers(cells)
+    if places is not None:
+        whole = all(cell.lstrip("+-").isdecimal() for cell in cells)
+        return [int(cell) for cell in cells] if whole else places.tolist()
+    times: list[datetime] | None = iso_times(cells)
+    return cells if times is None or any(time.tzinfo for time in times) else list(times)
