@@ -1,6 +1,6 @@
 """State-space models of real records with gaps, beside N4SID, CVA and an ARX fit.
 
-    python -m benchmarks.identification [folder] [--records a,b] [--rivals]
+    python -m benchmarks.identification [folder] [--records a,b]
 
 The records are the CD player arm (2 inputs, 2 outputs, 2048 samples), the evaporator (3 and 3,
 6305), the wing flutter (1 and 1, 1024) and the hair dryer (1 and 1, 1000) of the DaISy collection.

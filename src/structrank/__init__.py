@@ -72,6 +72,7 @@ _HOMES = {
     "systems": (
         "CommonDivisor",
         "NotPositiveReal",
+        "ResidualTests",
         "Smoothed",
         "StateSpace",
         "approximate_gcd",

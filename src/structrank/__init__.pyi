@@ -74,6 +74,7 @@ from .structures import (
 from .systems import (
     CommonDivisor,
     NotPositiveReal,
+    ResidualTests,
     Smoothed,
     StateSpace,
     approximate_gcd,
@@ -113,6 +114,7 @@ __all__ = [
     "Problem",
     "Recovery",
     "Refit",
+    "ResidualTests",
     "Result",
     "RobustResult",
     "Selection",

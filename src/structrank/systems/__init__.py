@@ -15,6 +15,7 @@ from .order_search import IdentificationSearch
 from .outputs import OutputRealization, realize_outputs
 from .random_systems import random_system
 from .realization import NotPositiveReal, RealizationRules, realize
+from .residual_tests import ResidualTests
 from .state_space import StateSpace
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "NotPositiveReal",
     "OutputRealization",
     "RealizationRules",
+    "ResidualTests",
     "Smoothed",
     "StateSpace",
     "approximate_gcd",

@@ -13,6 +13,7 @@ from . import simulation
 from .given import Given
 from .likelihood import log_likelihood, value_and_gradient
 from .recursion import state_sequence
+from .residual_tests import ResidualTests, residual_tests
 from .smoothing import last_state, smoothed
 
 if TYPE_CHECKING:
@@ -293,6 +294,32 @@ class Conditioning:
         moments = smoothed(given.gaussian, replace(records, y=less))
         values = moments.outputs[..., 0] + simulated + given.shown(0)[..., None]
         return np.where(np.isnan(y), np.moveaxis(values, 2, 0), y)
+
+    def residual_tests(self, samples: Any, inputs: Any = None, lags: int = 20) -> ResidualTests:
+        """Test whether the innovations are white and independent of the inputs.
+
+        Parameters
+        ----------
+        samples, inputs : array or list of arrays
+            As for `loglikelihood`.
+        lags : int
+            Largest lag of the correlations.
+
+        Returns
+        -------
+        ResidualTests
+            With a `plot` method.
+
+        Examples
+        --------
+        >>> from structrank import StateSpace
+        >>> noise = {"K": [[0.5]], "innovation_covariance": [[1.0]]}
+        >>> model = StateSpace([[0.8]], None, [[1.0]], None, **noise)
+        >>> y = model.simulate(steps=500)
+        >>> bool(model.residual_tests(y).whiteness[0] > 0.01)
+        True
+        """
+        return residual_tests(self._model(), samples, inputs, lags)
 
     def _model(self) -> StateSpace:
         return cast("StateSpace", self)

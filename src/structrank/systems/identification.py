@@ -200,7 +200,7 @@ def _fits(
 def _first_trusted(
     look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
 ) -> tuple[Candidate, StateSpace]:
-    """The first candidate that all samples give no more poles at the bound than the trials did."""
+    """The first candidate with no more poles at the bound than most models of its trials."""
     if not ranked:
         raise ValueError(
             "no model was found: the record is too short, or has too few outputs in a row; use a "
@@ -208,7 +208,7 @@ def _first_trusted(
         )
     for best in ranked[: search.tries]:
         model = _final(look.whole, best, filled, search)
-        if look.doubt(model) <= max(look.doubt(m) for m in best.models):
+        if look.doubt(model) <= np.median([look.doubt(m) for m in best.models]):
             return best, model
     return ranked[0], _final(look.whole, ranked[0], filled, search)
 

@@ -89,7 +89,7 @@ class IdentificationSearch:
     sparse: int = 2
     at_bound: float = 1.5
     doubt_of_mode: float = 1.5
-    doubt_of_decay: float = 1.1
+    doubt_of_decay: float = 1.3
     plugged: float = 0.1
     tries: int = 4
     as_good: float = 1.03

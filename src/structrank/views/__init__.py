@@ -9,7 +9,13 @@ is a new figure of pyplot. The functions return the Axes, or the list of them.
 from .figure import check_picture, new_figure, require_matplotlib, save_picture
 from .forecasts import plot_forecast
 from .labels import Labels, index_labels, labels_of
-from .results import plot_convergence, plot_modes, plot_poles, plot_singular_values
+from .results import (
+    plot_convergence,
+    plot_correlations,
+    plot_modes,
+    plot_poles,
+    plot_singular_values,
+)
 from .signals import plot_signal
 from .summary import Summary
 
@@ -21,6 +27,7 @@ __all__ = [
     "labels_of",
     "new_figure",
     "plot_convergence",
+    "plot_correlations",
     "plot_forecast",
     "plot_modes",
     "plot_poles",

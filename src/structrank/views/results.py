@@ -207,3 +207,37 @@ def plot_poles(poles: NDArray, ax: Any = None) -> Any:
     axis.locator_params(nbins=5)
     axis.grid(alpha=0.25)
     return axis
+
+
+def plot_correlations(lines: dict[str, NDArray], bound: float, ax: Any = None) -> Any:
+    """Draw correlations against their lags, with the bound of single ones.
+
+    Parameters
+    ----------
+    lines : dict of ndarray
+        Correlations at lags 1, 2, ..., by label.
+    bound : float
+    ax : Axes or Figure, optional
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from structrank.views import plot_correlations
+    >>> axis = plot_correlations({"output 0": np.array([0.1, 0.02])}, 0.15, Figure())
+    >>> axis.get_ylabel()
+    'correlation'
+    """
+    (axis,) = panels(ax, 1, 1, (6.4, 3.4))
+    for label, values in lines.items():
+        axis.plot(np.arange(1, len(values) + 1), values, "o-", ms=3, lw=0.8, label=label)
+    axis.axhspan(-bound, bound, color=BLACK, alpha=0.08)
+    axis.set(xlabel="lag", ylabel="correlation", title="innovations")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.legend(fontsize=8)
+    axis.grid(alpha=0.25)
+    return axis
