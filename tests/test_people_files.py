@@ -150,6 +150,14 @@ def test_written_like_the_file_that_was_read(tmp_path, kind):
     assert len(back.splitlines()) == len(plain.splitlines())
 
 
+def test_parts_of_dates_as_numbers_are_spoken_of(tmp_path):
+    months = np.arange(N)
+    text = table(["Year,Month,x"], 2023 + months // 12, months % 12 + 1, WAVE)
+    found = read(written(tmp_path, "a.csv", text))
+    assert found.notes[0].startswith("columns Year, Month were read as data: choose others by")
+    assert read(tmp_path / "a.csv", columns="x").notes == ()
+
+
 BAD = {
     "thousands or decimals": (
         "a.csv",

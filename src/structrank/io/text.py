@@ -77,6 +77,7 @@ def table_of(
     at, clock = _index_columns(text, names, index, asked, cells, notes)
     if columns is None:
         asked = _columns_of_numbers(rows, text, names, (at, clock), cells, hint)
+        notes += _parts_of_dates(names, asked)
     labels, dates = None, None
     if at is not None:
         labels = text[at]
@@ -179,6 +180,17 @@ def _columns_of_numbers(
         f"it contains no numbers{where}, but a column of numbers is expected: line "
         f"{rows[0].line} starts with {_quoted(rows[0].cells[0])}{hint}"
     )
+
+
+def _parts_of_dates(names: Sequence[str] | None, asked: Sequence[int]) -> list[str]:
+    """A note if years and months are among the columns of numbers."""
+    parts = ("year", "month", "day", "hour", "minute")
+    found = [names[j] for j in asked if names[j].lower() in parts] if names is not None else []
+    if len(found) < 2 or len(found) == len(asked):
+        return []
+    return [
+        f"columns {', '.join(found)} were read as data: choose others by --columns (columns=...)"
+    ]
 
 
 def write_text(path: Path, table: Table, suffix: str) -> None:
