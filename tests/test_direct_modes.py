@@ -263,3 +263,12 @@ class TestExactSamples:
         assert exact_modes(hankel_problem(np.random.default_rng(0).standard_normal(40))) is None
         gappy = np.where(np.arange(40) == 5, np.nan, 0.9 ** np.arange(40.0))
         assert exact_modes(hankel_problem(gappy)) is None
+
+
+def test_modes_of_a_given_number_are_trusted_though_their_noise_has_correlations_by_chance():
+    sample = sinusoids(
+        (64, 64), 8, seen=0.1, snr=10**0.5, real=False, separation=1.5, spread=True, rng=11
+    )
+    problem = hankel_problem(sample.samples)
+    assert not direct_fit(problem, Known()).trusted
+    assert direct_fit(problem, Known(rank=8)).trusted

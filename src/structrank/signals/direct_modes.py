@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
-from ..selection.whiteness import is_white
+from ..selection.whiteness import WhitenessTest, is_white
 from .solutions import Known
 
 
@@ -51,6 +51,9 @@ class DirectSearch:
     undamped : float
         A damping within so many standard errors of zero may be zero. The information criterion
         decides.
+    whiteness, whiteness_at_rank : WhitenessTest
+        What is left has to pass the first; the second if the number of modes is given, when only
+        modes at wrong places are to be found out, and they leave much.
     greedy_share : float
         Share of a time limit after which the search for modes ends; their fit has the rest. Taste.
     greedy : GreedySearch
@@ -68,6 +71,10 @@ class DirectSearch:
     most_doubtful: int = 30
     fewest: int = 100
     undamped: float = 3.0
+    whiteness: WhitenessTest = field(default_factory=WhitenessTest)
+    whiteness_at_rank: WhitenessTest = field(
+        default_factory=lambda: WhitenessTest(chance=1e-6, deviations=6.0)
+    )
     greedy_share: float = 0.5
     greedy: GreedySearch = field(default_factory=GreedySearch)
 
@@ -127,6 +134,8 @@ def direct_fit(
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
     problem, undamped, given = reweighted(problem), known.undamped, modes is not None
+    if known.rank is not None:
+        search = replace(search, whiteness=search.whiteness_at_rank)
     if modes is None and not undamped:
         modes = exact_modes(problem, known.rank)
     met, white = explained(problem, modes, search)
@@ -235,7 +244,7 @@ def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
     grid = (*structure.lengths, -1)
     seen = problem.seen.reshape(grid)
     residual = np.where(seen, to_numpy(problem.b - y).reshape(grid), 0.0)
-    return is_white(residual, seen)
+    return is_white(residual, seen, search.whiteness)
 
 
 def _predicts(fit: Refit, known: Known, search: DirectSearch) -> bool:
