@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from .._array import NDArray
 from ..components import FittedSeries, fit_series
@@ -30,6 +31,8 @@ class AverageRule:
     as_expected, nearly : float
         Modes are extrapolated alone if their errors in the past were at most so many times those
         that their fit predicts, and at most so many times those of the best forecast.
+    fewest_origins : int
+        Origins that are assumed at least, for intervals that are not absurd.
     """
 
     power: float = 4.0
@@ -38,6 +41,15 @@ class AverageRule:
     fewest: int = 4
     as_expected: float = 1.2
     nearly: float = 1.25
+    fewest_origins: int = 3
+
+    def uncertainty(self, origins: int) -> float:
+        """Factor of standard errors, as their size is known from few forecasts only.
+
+        Errors from one origin are much alike, so that an origin counts as one of them: the ratio
+        of the 95% intervals of Student and of Gauss.
+        """
+        return float(stdtrit(max(origins, self.fewest_origins), 0.975) / ndtri(0.975))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +118,8 @@ def average_forecasts(
         [one.deviation[at] for one, at in zip(found, origins.windows, strict=False)]
     )
     ratio = residual / np.maximum(spread, np.finfo(float).tiny)
-    stderr = np.sqrt(np.mean(ratio**2)) * found[-1].deviation[-steps:]
+    size = np.sqrt(np.mean(ratio**2)) * rule.uncertainty(len(past.ends))
+    stderr = size * found[-1].deviation[-steps:]
     return AveragedForecast(mean, stderr, weights, float(np.sqrt(np.mean(residual**2))))
 
 
