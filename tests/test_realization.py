@@ -696,7 +696,7 @@ class TestRealizeOutputs:
     def test_a_limit_gives_one_warning(self):
         _, z, _ = recorded(steps=5000)
         with pytest.warns(ConvergenceWarning, match="^realize_outputs did not converge") as caught:
-            realize_outputs(z, search=OutputRealization(max_iter=1))
+            realize_outputs(z, search=OutputRealization(max_iter=1), method="covariances")
         assert [warning.filename for warning in caught] == [__file__]
 
     def test_interruption_passes_through(self, monkeypatch):
@@ -711,7 +711,7 @@ class TestRealizeOutputs:
     def test_system_is_found_in_any_units(self, seed):
         """4 outputs, order 3, 50000 samples: the order is found, covariances are within 15%."""
         system, z, units = recorded(seed)
-        model = realize_outputs(z)
+        model = realize_outputs(z, method="covariances")
         assert model.order == system.order
         expected = system.covariances(20)[1:]
         got = model.covariances(20)[1:] / np.outer(units, units)
@@ -722,12 +722,13 @@ class TestRealizeOutputs:
         by_hand = from_paper(z, 20, 10)
         sizes = np.std(z, axis=0)
         expected = by_hand.covariances(20) * np.outer(sizes, sizes)
-        np.testing.assert_allclose(realize_outputs(z).covariances(20), expected, rtol=1e-6)
+        found = realize_outputs(z, method="covariances")
+        np.testing.assert_allclose(found.covariances(20), expected, rtol=1e-6)
 
     def test_innovations_are_white(self):
         """The model, run backwards as a filter, whitens the record, in the units of the record."""
         _, z, units = recorded()
-        model = realize_outputs(z)
+        model = realize_outputs(z, method="covariances")
         e, s = np.empty_like(z), np.zeros(model.order)
         for t, now in enumerate(z - np.mean(z, axis=0)):
             e[t] = now - model.C @ s
@@ -742,7 +743,7 @@ class TestRealizeOutputs:
         system, z, units = recorded()
         missing = np.random.default_rng(0).random(z.shape) < 0.3
         z[missing if gap == "scattered" else slice(10_000, 25_000)] = np.nan
-        model = realize_outputs(z)
+        model = realize_outputs(z, method="covariances")
         assert model.order == system.order
         got = model.covariances(20)[1:] / np.outer(units, units)
         assert distance(got, system.covariances(20)[1:]) < 0.2
@@ -750,8 +751,8 @@ class TestRealizeOutputs:
     def test_order_and_mu_that_are_given(self):
         _, z, _ = recorded(steps=5000)
         assert realize_outputs(z, order=2).order == 2
-        assert realize_outputs(z, order=6).order == 6
-        few, many = (realize_outputs(z, mu=mu).order for mu in (0.4, 0.05))
+        assert realize_outputs(z, order=6, method="covariances").order == 6
+        few, many = (realize_outputs(z, mu=mu, method="covariances").order for mu in (0.4, 0.05))
         assert few < many
 
     @pytest.mark.parametrize(
@@ -790,13 +791,15 @@ class TestRealizeOutputs:
 
     def test_one_series(self):
         z = real_system(1, 1, 2).simulate(steps=20_000, rng=1)
-        models = [realize_outputs(given) for given in (z, z[:, 0], list(z[:, 0]))]
+        models = [
+            realize_outputs(given, method="covariances") for given in (z, z[:, 0], list(z[:, 0]))
+        ]
         assert {model.order for model in models} == {2}
         assert len({model.A.tobytes() for model in models}) == 1
 
     def test_complex_outputs(self):
         system = complex_system()
-        model = realize_outputs(system.simulate(steps=50_000, rng=1))
+        model = realize_outputs(system.simulate(steps=50_000, rng=1), method="covariances")
         assert np.iscomplexobj(model.A)
         assert distance(model.covariances(5), system.covariances(5)) < 0.2
 
@@ -804,20 +807,23 @@ class TestRealizeOutputs:
         pd = pytest.importorskip("pandas", reason="pandas is not installed")
         _, z, _ = recorded(steps=5000)
         frame = pd.DataFrame(z, columns=list("abcd"))
-        np.testing.assert_allclose(realize_outputs(frame).A, realize_outputs(z).A, rtol=1e-6)
+        A, same = (realize_outputs(x, order=3).A for x in (z, frame))
+        np.testing.assert_allclose(same, A, rtol=1e-6)
         with pytest.raises(ValueError, match="the index is irregular"):
             realize_outputs(frame.drop(index=7))
 
     @pytest.mark.parametrize("library", LIBRARIES)
     def test_array_libraries_and_single_precision(self, library):
         z = real_system().simulate(steps=5000).astype("float32")
-        model = realize_outputs(to_library(z, library))
-        assert distance(model.covariances(9), realize_outputs(z).covariances(9)) < 1e-3
+        model, same = (
+            realize_outputs(x, method="covariances") for x in (to_library(z, library), z)
+        )
+        assert distance(model.covariances(9), same.covariances(9)) < 1e-3
 
     @pytest.mark.parametrize("size", [1e-70, 1e70])
     def test_units_do_not_matter(self, size):
         z = real_system().simulate(steps=5000)
-        model, scaled = realize_outputs(z), realize_outputs(size * z)
+        model, scaled = (realize_outputs(x, method="covariances") for x in (z, size * z))
         np.testing.assert_allclose(scaled.poles, model.poles, rtol=1e-6)
         np.testing.assert_allclose(
             scaled.innovation_covariance / size**2, model.innovation_covariance, rtol=1e-6

@@ -72,9 +72,12 @@ _HOMES = {
     "systems": (
         "CommonDivisor",
         "NotPositiveReal",
+        "OutputModel",
         "ResidualTests",
         "Smoothed",
+        "Stabilization",
         "StateSpace",
+        "VibrationModes",
         "approximate_gcd",
         "empirical_covariances",
         "identify",

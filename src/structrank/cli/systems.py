@@ -31,10 +31,15 @@ matrices_option = click.option(
 @click.option(
     "--lags",
     type=click.IntRange(min=2),
-    help="Number of lags of the covariances that are used. Default: 20.",
+    help="Number of lags of the covariances that are used. Default: 20. More for a long memory.",
 )
 @click.option(
     "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the noise."
+)
+@click.option(
+    "--dt",
+    type=POSITIVE,
+    help="Seconds between samples. Prints frequencies in Hz and damping ratios, with errors.",
 )
 @shared.force_option
 @shared.quiet_option
@@ -47,28 +52,35 @@ def realize(
     order: int | None,
     lags: int | None,
     mu: float | None,
+    dt: float | None,
     force: bool,
     quiet: bool,
 ) -> None:
     """Find the system whose outputs are in FILE.
 
     It is a stochastic system, driven by noise; the columns are its outputs. Means are subtracted.
-    The order is the rank of the block-Hankel matrix of the covariances. The weight of the nuclear
-    norm is chosen such that sampling noise alone has rank zero. Empty cells and NaN are missing.
-    Thousands of rows are needed. Order and poles are printed. The matrices belong to
-    x' = A x + K e, y = C x + e, with noise e of covariance innovation_covariance.
+    The first order that is tried is the rank of the block-Hankel matrix of the covariances. The
+    weight of the nuclear norm is chosen such that sampling noise alone has rank zero. Maximum
+    likelihood follows, and an information criterion chooses the order. Empty cells and NaN are
+    missing. Thousands of rows are needed. Order and poles are printed, and vibration modes with
+    --dt. The matrices belong to x' = A x + K e, y = C x + output_offset + e, with noise e of
+    covariance innovation_covariance.
 
     \b
     Examples:
       structrank realize outputs.csv
       structrank realize outputs.csv --order 4 --out model.npz --plot poles.png
+      structrank realize accelerations.csv --dt 0.01
     """  # noqa: D301
     from .. import realize_outputs
 
     _check(out, plot, force)
     given = read_signal(file, columns, reading)
-    model = realize_outputs(given.samples, order, lags=lags, mu=mu)
-    _finish(model, ("A", "K", "C", "innovation_covariance"), out, plot, force, quiet)
+    model = realize_outputs(given.samples, order, lags=lags, mu=mu, dt=dt)
+    names = ("A", "K", "C", "innovation_covariance", "output_offset")
+    _finish(model, names, out, plot, force, quiet)
+    if dt is not None:
+        printing.tell(str(model.modes), quiet)
     printing.tell_index(given, quiet, "index     ")
 
 

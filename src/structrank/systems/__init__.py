@@ -12,23 +12,31 @@ from .covariances import empirical_covariances, realization_problem, sampling_no
 from .divisor_fit import DivisorSearch
 from .identification import identify
 from .order_search import IdentificationSearch
+from .output_model import OutputModel, StabilityRules, Stabilization
+from .output_orders import LikelihoodRules
 from .outputs import OutputRealization, realize_outputs
 from .random_systems import random_system
 from .realization import NotPositiveReal, RealizationRules, realize
 from .residual_tests import ResidualTests
 from .state_space import StateSpace
+from .vibration_modes import VibrationModes
 
 __all__ = [
     "CommonDivisor",
     "DivisorSearch",
     "GapFilling",
     "IdentificationSearch",
+    "LikelihoodRules",
     "NotPositiveReal",
+    "OutputModel",
     "OutputRealization",
     "RealizationRules",
     "ResidualTests",
     "Smoothed",
+    "StabilityRules",
+    "Stabilization",
     "StateSpace",
+    "VibrationModes",
     "approximate_gcd",
     "empirical_covariances",
     "identify",

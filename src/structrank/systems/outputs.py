@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,16 @@ from ..solvers.driver import iterate, warn_if_limited
 from ..solvers.result import Result
 from ..solvers.stopping import Stop
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
+from .output_model import OutputModel
+from .output_orders import (
+    LikelihoodRules,
+    OrderFit,
+    best_order,
+    cascade,
+    finished,
+    fitted_order,
+    realizations,
+)
 from .realization import realize
 from .state_space import StateSpace
 
@@ -27,11 +37,17 @@ class OutputRealization:
     Attributes
     ----------
     lags : int
-        Lags of the covariances that are used, if the caller does not say. Set by hand: a mode with
-        a pole of 0.9 has decayed to an eighth after 20 steps.
+        Lags of the covariances that are used, at least, if the caller does not say. Set by hand: a
+        mode with a pole of 0.9 has decayed to an eighth after 20 steps.
+    memory : float
+        More lags are used until the covariances stay below this share of lag 0. Set by hand: enough
+        to tell how fast they decay.
+    widest : int
+        Lags times outputs, at most, unless `lags` of them are more. Set by hand: the convex problem
+        then takes about a second.
     rows : int
-        Block rows of the Hankel matrix at most. They bound the order, 10 per output. Set by
-        hand.
+        Block rows of the Hankel matrix, or half of the lags if that is more. They bound the order.
+        Set by hand.
     halvings : int
         How often mu is halved, at most, to reach an order that the caller asks for. Set by hand:
         down to a millionth of the first mu.
@@ -39,13 +55,18 @@ class OutputRealization:
         Certified gap at which the convex problem counts as solved. Set by hand.
     max_iter : int
         Iteration limit of each solve. The default of `Stop`, as in the paper.
+    likelihood : LikelihoodRules
+        How systems are fitted and their orders compared.
     """
 
     lags: int = 20
+    memory: float = 0.25
+    widest: int = 240
     rows: int = 10
     halvings: int = 20
     gap: float = 1e-3
     max_iter: int = 100
+    likelihood: LikelihoodRules = field(default_factory=LikelihoodRules)
 
 
 def realize_outputs(
@@ -54,65 +75,134 @@ def realize_outputs(
     *,
     lags: int | None = None,
     mu: float | None = None,
+    dt: float | None = None,
+    method: str = "likelihood",
     search: OutputRealization = OutputRealization(),
-) -> StateSpace:
-    """Find the system that turns white noise into given outputs, and its order.
+) -> OutputModel:
+    """Find the system that turns white noise into given outputs, its order and its modes.
 
     The mean of each output is subtracted and each output is scaled to variance one. A convex
     problem (`realization_problem`) finds covariances near the estimated ones whose block-Hankel
     matrix has low rank. Its mu is so large that sampling noise alone gives zero
-    (`sampling_noise_mu`). The rank is the order, and `realize` gives the system, with as much white
-    noise as its spectrum needs to be positive.
+    (`sampling_noise_mu`). Its rank is the first order that is tried. The convex problem shrinks the
+    covariances, which makes modes look more damped than they are. So `realize` starts from the
+    estimated covariances at that order, and maximum likelihood follows. It knows about gaps. Orders
+    around the first one are compared by the Bayesian information criterion.
 
     Parameters
     ----------
     outputs : array, pandas Series or DataFrame, or xarray DataArray, shape (T, n) or (T,)
         One row per time step, real or complex, NaN where missing. Thousands of rows are needed.
     order : int, optional
-        Number of states, if known: at most 10 per output, fewer for less than 11 lags. Default:
-        the rank found, or the largest order below it with a stable system.
+        Number of states, if known: a vibration mode is two.
     lags : int, optional
-        Number of lags of the covariances that are used, at least 2 and less than T. Use as many as
-        the memory of the system is long. Default 20.
+        Number of lags of the covariances that are used, at least 2 and less than T. Default: until
+        the covariances have decayed to a quarter, at least 20, and about 240 over the number of
+        outputs at most.
     mu : float, optional
         Weight of the nuclear norm, for outputs of variance one. Default: found from the outputs. If
         an order is given, mu is halved until the solution has that many states.
+    dt : float, optional
+        Time between samples in seconds: frequencies are in Hz then.
+    method : {"likelihood", "covariances"}
+        "covariances" is the paper's route: the system is realised from the covariances of the
+        convex solution, and no likelihood is computed. Its order is the rank, or the largest order
+        below it with a stable system.
     search : OutputRealization, optional
         Sizes and tolerances.
 
     Returns
     -------
-    StateSpace
-        In the units of the outputs, less their means. `to_scipy` and `to_control` convert it for
-        other libraries.
+    OutputModel
+        A `StateSpace` in the units of the outputs, whose `output_offset` is their mean. `modes` has
+        natural frequencies, damping ratios and mode shapes with error bars, and
+        `plot_stabilization` draws order against frequency.
 
     Examples
     --------
     >>> from structrank import random_system, realize_outputs
     >>> system = random_system(3, order=2, normalization="spectral", spectral_radius=0.9)
-    >>> model = realize_outputs(system.simulate(steps=20000))
+    >>> model = realize_outputs(system.simulate(steps=5000))
     >>> model.order, round(float(abs(model.poles[0])), 1)
     (2, 0.9)
     """
     order = None if order is None else positive_int(order, "order")
     mu = None if mu is None else positive(mu, "mu")
-    lags = positive_int(search.lags if lags is None else lags, "lags")
-    if lags < 2:
+    dt = None if dt is None else positive(dt, "dt")
+    if method not in ("likelihood", "covariances"):
+        raise ValueError(f"method is {method!r}, but 'likelihood' or 'covariances' is expected")
+    if lags is not None and positive_int(lags, "lags") < 2:
         raise ValueError(f"lags is {lags}, but 2 or more are expected")
-    search = replace(search, lags=lags, rows=min(search.rows, lags))
     z = unwrap(outputs, 1 if np.ndim(outputs) == 2 else None).values
-    z, sizes = _standardised(z[:, None] if z.ndim == 1 else z)
+    z, means, sizes = _standardised(z[:, None] if z.ndim == 1 else z)
+    if lags is None:
+        lags = _lags_of(z, order, search)
+    search = replace(search, lags=lags, rows=max(min(search.rows, lags), lags // 2))
     _check_order(order, search, z.shape[1])
     covariances = to_numpy(empirical_covariances(z, lags))  # small beside a long record
     mu = sampling_noise_mu(z, search.rows, lags) if mu is None else mu
     result = _solution(covariances, order, mu, search)
-    model = _in_units(_realized(covariances, result, order), sizes)
+    fits: tuple[OrderFit, ...] = ()
+    if method == "covariances":
+        model = _realized(covariances, result, order)
+    else:
+        fits = _fits(to_numpy(z), covariances, result, order, search)
+        model = fits[0].likelihood.system(fits[0].theta)
     warn_if_limited(result, "realize_outputs")
-    return model
+    return OutputModel(
+        **_in_units(model, means, sizes), dt=dt, fits=fits, output_covariances=covariances
+    )
 
 
-def _standardised(z: Array) -> tuple[Array, NDArray]:
-    """Outputs of mean zero and variance one, and their original standard deviations."""
+def _lags_of(z: Array, order: int | None, search: OutputRealization) -> int:
+    """Lags until the covariances have decayed, within bounds, and enough for the order."""
+    T, n = z.shape
+    needed = 0 if order is None else 2 * (order // n + 1)
+    least = max(search.lags, needed)
+    most = max(least, min(search.widest // n, T // 10))
+    if most >= T:
+        return least
+    sizes = np.linalg.norm(to_numpy(empirical_covariances(z, most)), axis=(1, 2))
+    above = np.flatnonzero(sizes > search.memory * sizes[0])
+    return int(np.clip(above[-1], least, most))
+
+
+def _fits(
+    z: NDArray,
+    covariances: NDArray,
+    result: Result,
+    order: int | None,
+    search: OutputRealization,
+) -> tuple[OrderFit, ...]:
+    """Most likely systems of several orders, the best first; its fit is complete."""
+    z = z.astype(np.result_type(z.dtype, float))
+    rules, n = search.likelihood, z.shape[1]
+    seen, rank = np.count_nonzero(~np.isnan(z)), _rank(result, order)
+    longer = np.concatenate([covariances[:1], result.y])  # shrunk, but they determine higher orders
+
+    def fit(tried: int, lower: OrderFit | None = None) -> OrderFit | None:
+        if 2 * n * tried * rules.samples > seen and order is None:
+            return None
+        starts = realizations(covariances, tried, rules.decays)
+        starts = starts or realizations(longer, tried, rules.decays)
+        if lower is not None:
+            starts += cascade(lower, tried, search.lags, rules.decays)
+        return fitted_order(z, starts, rules.compare) if starts else None
+
+    most = n * min((len(covariances) - 1) // 2, search.rows)
+    step = 1 if np.iscomplexobj(z) else 2
+    given = None if order is None else tuple(filter(None, [fit(order)]))
+    fits = best_order(rank, most, step, fit) if given is None else given
+    if not fits:
+        raise ValueError(
+            f"no system of order {order or rank} with a spectral radius below 1 is found for these "
+            "outputs: use a lower order or more samples"
+        )
+    return finished(fits, rules.finish)
+
+
+def _standardised(z: Array) -> tuple[Array, NDArray, NDArray]:
+    """Outputs of mean zero and variance one, and their original means and standard deviations."""
     host = to_numpy(z)
     if host.ndim != 2 or 0 in host.shape:
         raise ValueError(
@@ -135,9 +225,17 @@ def _standardised(z: Array) -> tuple[Array, NDArray]:
             f"output {int(np.argmax(constant))} is constant, but outputs that vary are expected: "
             "remove it"
         )
+    sizes = unit * deviations
+    with np.errstate(over="ignore", under="ignore"):
+        least = np.min(sizes) ** 2 * np.finfo(float).eps ** 2  # of the covariance of the noise
+    if not least > np.finfo(float).tiny or not np.isfinite(float(np.max(sizes)) * np.max(sizes)):
+        raise ValueError(
+            f"the outputs have standard deviations from {np.min(sizes):.3g} to "
+            f"{np.max(sizes):.3g}, whose squares leave the range of numbers: use other units"
+        )
     means = np.nanmean(host / unit, axis=0)
     z = z / like(unit, z, real=True) - like(means, z)
-    return z / like(deviations, z, real=True), unit * deviations
+    return z / like(deviations, z, real=True), unit * means, sizes
 
 
 def _check_order(order: int | None, search: OutputRealization, n: int) -> None:
@@ -166,8 +264,8 @@ def _solution(
     return result
 
 
-def _realized(covariances: NDArray, result: Result, order: int | None) -> StateSpace:
-    """The system of standardised outputs; without an order, of the largest that is stable."""
+def _rank(result: Result, order: int | None) -> int:
+    """Rank of the convex solution, at least one."""
     found = effective_rank(result.X, result.problem.mu)
     if not found:
         smaller = "a smaller mu" if order is not None else "an order or a smaller mu"
@@ -175,6 +273,12 @@ def _realized(covariances: NDArray, result: Result, order: int | None) -> StateS
             "these outputs cannot be distinguished from sampling noise: use more samples, or pass "
             f"{smaller}"
         )
+    return found
+
+
+def _realized(covariances: NDArray, result: Result, order: int | None) -> StateSpace:
+    """The system of standardised outputs; without an order, of the largest that is stable."""
+    found = _rank(result, order)
     recovered = np.concatenate([covariances[:1], result.y])
     for tried in range(found, 0, -1) if order is None else [order]:
         try:
@@ -184,14 +288,16 @@ def _realized(covariances: NDArray, result: Result, order: int | None) -> StateS
     raise refused
 
 
-def _in_units(model: StateSpace, sizes: NDArray) -> StateSpace:
-    """The model of outputs that were divided by `sizes`, for the outputs themselves."""
-    with np.errstate(over="ignore", under="ignore"):
-        G = model.innovation_covariance * np.outer(sizes, sizes)
-    if not np.all(np.isfinite(G)) or np.any(np.diag(G).real < np.finfo(float).tiny):
-        raise ValueError(
-            f"the outputs have standard deviations from {np.min(sizes):.3g} to "
-            f"{np.max(sizes):.3g}, whose squares leave the range of numbers: use other units"
-        )
-    C, K = model.C * sizes[:, None], model.K / sizes
-    return StateSpace(model.A, None, C, None, K=K, innovation_covariance=G)
+def _in_units(model: StateSpace, means: NDArray, sizes: NDArray) -> dict[str, Any]:
+    """Matrices of the model of `means + sizes * outputs`."""
+    G = model.innovation_covariance * np.outer(sizes, sizes)
+    return {
+        "A": model.A,
+        "B": None,
+        "C": model.C * sizes[:, None],
+        "D": None,
+        "K": model.K / sizes,
+        "innovation_covariance": G,
+        "x0_covariance": "stationary",
+        "output_offset": means + sizes * model.output_offset,
+    }

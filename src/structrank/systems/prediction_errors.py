@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.fft import fft, ifft, next_fast_len
+from scipy.fft import fft, ifft, irfft, next_fast_len, rfft
 
 from .._array import NDArray
 from .recursion import free_responses, state_sequence
@@ -30,10 +30,10 @@ def error_slopes(parts: dict[str, NDArray], u: NDArray, y: NDArray) -> tuple[NDA
     z = np.concatenate([states, u, errors, np.ones((steps, 1))], axis=1)
     free = free_responses(parts["A"] - K @ C, C, steps)
     length = next_fast_len(2 * steps)
-    products = fft(free, length, axis=0)[..., None] * fft(z, length, axis=0)[:, None, None]
-    driven = np.zeros((steps, p, n, z.shape[1]), dtype=z.dtype)
-    past = ifft(products, length, axis=0)[: steps - 1]
-    driven[1:] = past if np.iscomplexobj(z) else past.real
+    forward, back = (fft, ifft) if np.iscomplexobj(z) or np.iscomplexobj(free) else (rfft, irfft)
+    products = forward(free, length, axis=0)[..., None] * forward(z, length, axis=0)[:, None, None]
+    driven = np.zeros((steps, p, n, z.shape[1]), dtype=np.result_type(free, z))
+    driven[1:] = back(products, length, axis=0, overwrite_x=True)[: steps - 1]
     # A change of C, D or the offsets also drives the states, by -K.
     shown = -np.einsum("taij,ib->tabj", driven, K) + np.einsum("ab,tj->tabj", np.eye(p), z)
     blocks = [

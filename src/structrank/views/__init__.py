@@ -17,6 +17,7 @@ from .results import (
     plot_singular_values,
 )
 from .signals import plot_signal
+from .stabilization import plot_stabilization
 from .summary import Summary
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "plot_poles",
     "plot_signal",
     "plot_singular_values",
+    "plot_stabilization",
     "require_matplotlib",
     "save_picture",
 ]

@@ -1,0 +1,117 @@
+"""Uncertainty of poles: the information of a likelihood, and the delta method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import NDArray
+from .maximum_likelihood import MaximumLikelihood
+
+
+@dataclass(frozen=True)
+class InformationRules:
+    """Steps and tolerances of second derivatives.
+
+    Attributes
+    ----------
+    step : float
+        Step of the differences of gradients, in approximate standard deviations. Set by hand: the
+        third derivative changes a second one by about a thousandth.
+    least : float
+        Second derivatives, in units of the approximate ones, are at least this. Set by hand: a
+        direction that the samples hardly determine gets a large variance, not a negative one.
+    rank : float
+        Singular values below this share of the largest count as zero. Rounding.
+    """
+
+    step: float = 1e-3
+    least: float = 1e-4
+    rank: float = 1e-10
+
+
+def pole_covariances(
+    fit: MaximumLikelihood, theta: NDArray, rules: InformationRules = InformationRules()
+) -> tuple[NDArray, NDArray]:
+    """Poles, and the covariance of the logarithm of each.
+
+    The observed information is the matrix of second derivatives at the maximum, from differences of
+    the exact gradient. A change of the basis of the states changes no likelihood, so these
+    directions are left out: the poles do not depend on them.
+
+    Parameters
+    ----------
+    fit : MaximumLikelihood
+    theta : ndarray
+        Parameters of its maximum.
+    rules : InformationRules
+
+    Returns
+    -------
+    poles : ndarray, shape (n,)
+        In the order of `numpy.linalg.eig`.
+    covariances : ndarray, shape (n, 2, 2)
+        Of the real and the imaginary part of `log(pole)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import StateSpace
+    >>> from structrank.systems.maximum_likelihood import MaximumLikelihood
+    >>> from structrank.systems.pole_errors import pole_covariances
+    >>> truth = StateSpace([[0.8]], None, [[1.0]], None, K=[[0.5]], innovation_covariance=[[1.0]])
+    >>> y = truth.simulate(steps=5000)
+    >>> fit = MaximumLikelihood([np.zeros((5000, 0))], [y], order=1, stationary=True)
+    >>> poles, covariances = pole_covariances(fit, fit.maximize(fit.parameters(truth)))
+    >>> poles.round(1), np.sqrt(covariances[:, 0, 0]).round(2)
+    (array([0.8]), array([0.02]))
+    """
+    directions = _identified(fit, theta, rules)
+    slope = fit.value_and_gradient(theta)[1]
+    changes = [_slope_change(fit, theta, slope, rules.step * d) for d in directions]
+    information = np.array(changes) @ directions.T / rules.step
+    values, vectors = np.linalg.eigh((information + information.T) / 2)
+    root = vectors / np.sqrt(np.maximum(values, rules.least))  # root root^T is the covariance
+    A = fit.split(theta)["A"]
+    poles, V = np.linalg.eig(A)
+    slopes = np.array([fit.split(d)["A"] for d in directions])
+    logarithms = np.einsum("in,knm,mi->ik", np.linalg.inv(V), slopes, V) / poles[:, None]
+    spread = logarithms @ root
+    parts = np.stack([spread.real, spread.imag], axis=1)
+    return poles, parts @ parts.transpose(0, 2, 1)
+
+
+def _slope_change(fit: MaximumLikelihood, theta: NDArray, slope: NDArray, step: NDArray) -> NDArray:
+    """Change of the gradient along a step; backwards if the step leaves the stable systems."""
+    value, there = fit.value_and_gradient(theta + step)
+    if np.isfinite(value):
+        return there - slope
+    return slope - fit.value_and_gradient(theta - step)[1]
+
+
+def _identified(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules) -> NDArray:
+    """Directions that change the likelihood, one per row, of about one standard deviation each."""
+    free = fit.free
+    _, s, Vh = np.linalg.svd(_changes_of_basis(fit, theta)[:, free])
+    basis = Vh[np.count_nonzero(s > rules.rank * s[0]) :].T
+    metric = fit.metric(theta)[np.ix_(free, free)]
+    values, vectors = np.linalg.eigh(basis.T @ metric @ basis)
+    values = np.maximum(values, rules.rank * values[-1])
+    directions = np.zeros((len(values), theta.size))
+    directions[:, free] = (basis @ vectors / np.sqrt(values)).T
+    return directions
+
+
+def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
+    """Directions of the parameters for `x -> (I + h E) x`, for all E with one entry."""
+    parts, n = fit.split(theta), fit.order
+    rows = []
+    for one in (1.0, 1j) if fit.dtype.kind == "c" else (1.0,):
+        for entry in np.eye(n * n, dtype=fit.dtype):
+            E = one * entry.reshape(n, n)
+            change = {k: np.zeros(shape, dtype=fit.dtype) for k, shape in fit.shapes.items()}
+            A, C, K = (parts[name] for name in "ACK")
+            change.update(A=E @ A - A @ E, C=-C @ E, K=E @ K)
+            rows.append(fit.joined(change))
+    return np.array(rows)
