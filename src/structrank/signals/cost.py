@@ -33,7 +33,7 @@ from .work import Timing, look_for_modes, time_convex_step, time_local_fit, time
 
 @dataclass(frozen=True)
 class Counts:
-    """How many steps a recovery makes; medians of signals of `benchmarks.cost` with seeds 0 to 2.
+    """How many steps a recovery makes; medians of signals like those of `benchmarks.cost`.
 
     Attributes
     ----------

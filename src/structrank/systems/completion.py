@@ -27,7 +27,7 @@ class GapFilling:
     ----------
     window : int
         Block rows of the joint Hankel matrix. A third of a short record, if that is less. Set by
-        hand: larger than most orders; 40 took ten times as long and filled no better.
+        hand: larger than most orders; 40 took 4 to 6 times as long and filled about as well.
     mus : tuple of float
         Values of mu that are tried, as shares of the mu above which the solution is zero. Set by
         hand: two per decade.
