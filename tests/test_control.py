@@ -123,6 +123,7 @@ CALLS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:forecast. forecasts of known samples had an error")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_without_time_returns_what_it_has(name, rng):
     with pytest.warns(ConvergenceWarning, match="stopped at its time limit"):

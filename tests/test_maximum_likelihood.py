@@ -9,8 +9,6 @@ from structrank.systems.maximum_likelihood import MaximumLikelihood
 from structrank.systems.prediction_errors import error_slopes
 from structrank.systems.quasi_newton import QuasiNewton
 
-RNG = np.random.default_rng(0)
-
 
 def noisy_system(order=2, inputs=2, seed=0):
     rng = np.random.default_rng(seed)
@@ -33,14 +31,15 @@ def with_gaps(x, share, seed):
 
 def fit_of_inputs_and_outputs(gaps_in_inputs):
     model = noisy_system()
-    u = [RNG.standard_normal((steps, 2)) for steps in (20, 15)]
+    rng = np.random.default_rng(0)
+    u = [rng.standard_normal((steps, 2)) for steps in (20, 15)]
     y = [with_gaps(model.simulate(x, rng=1), 0.3, 2) for x in u]
     inputs = None
     if gaps_in_inputs:
         inputs = replace(noisy_system(2, 0, seed=3), output_offset=None)
         u = [with_gaps(x, 0.3, 3) for x in u]
     fit = MaximumLikelihood(u, y, 2, input_model=inputs)
-    return fit, fit.parameters(model, RNG.standard_normal((2, 2)))
+    return fit, fit.parameters(model, rng.standard_normal((2, 2)))
 
 
 def fit_of_outputs(dtype, stationary):
@@ -120,7 +119,7 @@ def test_slopes_of_errors_are_derivatives():
 @pytest.mark.parametrize("gaps", [0.0, 0.4])
 def test_the_value_is_at_most_that_of_a_general_method(gaps):
     truth = noisy_system(2, 1)
-    u = RNG.standard_normal((300, 1))
+    u = np.random.default_rng(4).standard_normal((300, 1))
     y = with_gaps(truth.simulate(u, rng=1), gaps, 2)
     fit = MaximumLikelihood([u], [y], 2)
     far = replace(truth, A=0.7 * truth.A, B=2 * truth.B, K=0 * truth.K)
@@ -138,8 +137,9 @@ def test_the_value_is_at_most_that_of_a_general_method(gaps):
 
 def test_fixed_parts_stay_and_poles_keep_their_bound():
     walk = StateSpace([[0.5]], [[1.0]], [[1.0]], [[0.0]], K=[[0.0]], innovation_covariance=[[1.0]])
-    u = RNG.standard_normal((200, 1))
-    y = np.cumsum(u, axis=0) + 0.1 * RNG.standard_normal((200, 1))
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal((200, 1))
+    y = np.cumsum(u, axis=0) + 0.1 * rng.standard_normal((200, 1))
     fit = MaximumLikelihood([u], [y], 1, radius=0.97, fixed=("K", "D"))
     model = fit.system(fit.maximize(fit.parameters(walk)))
     assert np.all(model.K == 0)

@@ -15,6 +15,7 @@ from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
 from .channels import channel_axis
+from .problems import hankel_problem
 from .recovery import Recovery, recover
 
 
@@ -118,6 +119,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
     axis = given.channels if channels is None else channel_axis(channels, values.ndim)
+    hankel_problem(given.values, options.get("window"), axis)  # the errors of `recover`
 
     def again() -> Recovery:
         return recover(samples, **options)
