@@ -118,7 +118,7 @@ def test_slopes_of_errors_are_derivatives():
 
 @pytest.mark.parametrize("gaps", [0.0, 0.4])
 def test_the_value_is_at_most_that_of_a_general_method(gaps):
-    truth = noisy_system(2, 1)
+    truth = noisy_system(2, 1, seed=1)  # its predictor is stable
     u = np.random.default_rng(4).standard_normal((300, 1))
     y = with_gaps(truth.simulate(u, rng=1), gaps, 2)
     fit = MaximumLikelihood([u], [y], 2)
