@@ -43,7 +43,7 @@ class Lanczos:
     """Settings of the Lanczos method: common choices that change its time, not its result."""
 
     first_check: int = 4  # steps before the accuracy is checked for the first time
-    checks: int = 16  # with `failure`, which makes a check expensive, the next is 1/16 later
+    checks: int = 32  # with `failure`, which makes a check expensive, the next is 1/32 later
     cancelled: float = 0.5  # orthogonalise again if less of the norm is left ("twice is enough")
     rows: int = 16  # vectors that a new basis has memory for
     rounding: Rounding = Rounding()

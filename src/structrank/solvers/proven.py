@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.optimize import brentq
 
-from .._array import Array, NDArray, array_namespace, epsilon, gram, like, rotate, to_numpy
+from .._array import Array, NDArray, array_namespace, conj, epsilon, gram, like, to_numpy
 from ..model.certificate import DenseLimit
 from ..model.gradient import Gradient
 from ..model.linalg import Rounding, SingularPairs, top_singular_pairs
@@ -97,7 +97,8 @@ def proven_norm(
     W, V = (F / array_namespace(F).linalg.vector_norm(F, axis=0) for F in (X.U, X.V))
 
     def outside(basis: Array, x: Array) -> Array:
-        return x - rotate(basis, gram(basis, x))
+        xp = array_namespace(x)
+        return x - xp.matmul(basis, conj(xp.matmul(basis.T, conj(x))))
 
     image, coimage = gradient.matmul(V), gradient.rmatmul(W)
     corner = gram(W, image)
@@ -110,9 +111,9 @@ def proven_norm(
         return np.inf
     far = gradient.outside(X)
     rest = top_singular_pairs(  # from a start orthogonal to V, all its vectors stay orthogonal
-        lambda v: outside(W, far.matmul(v[:, None]))[:, 0],
-        lambda u: outside(V, far.rmatmul(u[:, None]))[:, 0],
-        outside(V, start[:, None])[:, 0],
+        lambda v: outside(W, far.matmul(v[:, None])[:, 0]),
+        lambda u: outside(V, far.rmatmul(u[:, None])[:, 0]),
+        outside(V, start),
         tolerance=np.inf,
         max_steps=proof.lanczos_steps,
         failure=proof.failure,
