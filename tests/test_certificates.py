@@ -30,7 +30,7 @@ from structrank.model.certificate import DenseLimit
 from structrank.model.linalg import top_singular_pairs
 from structrank.model.objective import natural_lam
 from structrank.model.starts import RandomStarts
-from structrank.solvers.proven import Proof, proven_norm
+from structrank.solvers.proven import Proof, _room, proven_norm
 
 
 @pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
@@ -206,3 +206,11 @@ def test_proof_ends_as_soon_as_it_is_good_enough_or_hopeless(kind, seed):
     assert true <= proven(1.1 * best) <= 1.1 * best
     assert proven(0.98 * true) >= true
     assert proven(0.1 * true) == np.inf
+
+
+@pytest.mark.parametrize("beside", [0.0, 1e-20, 0.3])
+def test_room_is_what_the_other_blocks_leave(beside):
+    norms = np.array([[0.5, beside], [beside, 0.0]])
+    room = _room(norms, 1.0)
+    assert np.linalg.norm([[0.5, beside], [beside, room]], 2) == pytest.approx(1.0)
+    assert _room(norms, 0.4) == 0.0

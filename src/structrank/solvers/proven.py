@@ -131,6 +131,8 @@ def _room(norms: NDArray, limit: float) -> float:
     def excess(last: float) -> float:
         return float(np.linalg.norm([norms[0], [norms[1, 0], last]], 2)) - limit
 
+    if excess(limit) <= 0:  # nothing is beside the last entry, up to rounding
+        return limit
     return float(brentq(excess, 0.0, limit)) if excess(0.0) < 0 else 0.0
 
 
