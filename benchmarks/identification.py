@@ -34,6 +34,7 @@ import numpy as np
 from scipy.io import loadmat
 
 from structrank import StateSpace, identify
+from structrank.systems.input_models import interpolated
 from structrank.systems.recursion import free_responses
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy"
@@ -43,13 +44,6 @@ SHORT = (0.2, 0.5, 0.8)
 DRAWS = 5
 ROWS = 15
 Fit = Callable[[np.ndarray, int], list[StateSpace]]
-
-
-def interpolated(z: np.ndarray) -> np.ndarray:
-    """Gaps filled by straight lines, channel by channel."""
-    t = np.arange(len(z))
-    columns = [np.interp(t, t[~np.isnan(c)], c[~np.isnan(c)]) for c in z.T]
-    return np.stack(columns, axis=1)
 
 
 def block_rows(samples: int, channels: int) -> int:

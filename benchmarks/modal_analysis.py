@@ -61,21 +61,14 @@ def ours(y: np.ndarray):
     return model, model.modes, found, time.process_time() - began
 
 
-def interpolated(y: np.ndarray) -> np.ndarray:
-    """The record with gaps filled by straight lines."""
-    t, filled = np.arange(len(y)), y.copy()
-    for column in filled.T:
-        gaps = np.isnan(column)
-        column[gaps] = np.interp(t[gaps], t[~gaps], column[~gaps])
-    return filled
-
-
 def rival(y: np.ndarray, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Frequencies and dampings of pyOMA2, told the order and where to look."""
     if find_spec("pyoma2") is None:
         return None
     from pyoma2.algorithms import SSI
     from pyoma2.setup import SingleSetup
+
+    from structrank.systems.input_models import interpolated
 
     logging.disable(logging.INFO)
     order = 2 * len(frequencies)

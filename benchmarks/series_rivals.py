@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from structrank.systems import input_models
+
 LONG_SEASON = 24  # for which seasonal differences would take minutes
 
 
 def interpolated(y: np.ndarray) -> np.ndarray:
-    t = np.arange(len(y))
-    seen = ~np.isnan(y)
-    return np.interp(t, t[seen], y[seen])
+    return input_models.interpolated(y[:, None])[:, 0]
 
 
 def linear(y: np.ndarray, season: int) -> np.ndarray:

@@ -341,7 +341,8 @@ class TestRegular:
         times = [f"{d}T00:00{o}" for d, o in zip(days, offsets, strict=True)]
         path = written(tmp_path, "a.csv", table(["time,x"], times, range(12)))
         given = read_signal(path, None, dict(PLAIN))
-        impute(given.samples)  # the index counts as regular there too
+        assert [str(t.date()) for t in given.samples.index] == days
+        assert impute(given.samples).signal.index.equals(given.samples.index)  # regular there too
 
 
 class TestCommands:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -13,12 +12,12 @@ import click
 import numpy as np
 
 from ..io import FileError, Table, read
+from ..io.dates import BEGINS_WITH_DATE
 from ..io.frames import FRAMES
 from ..io.regular import irregular_cell, iso_times, numbers
 from ..io.suspects import suspicious_values
 
 SIDE_BY_SIDE = ("text", *FRAMES.values(), "WAV")  # formats whose columns are channels
-DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}\b.*")  # as people write dates
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def _check_index(cells: list[str], title: str) -> None:
             "row with an empty cell for each missing time, or pass --regular, which does so "
             f"(--step 10min gives the step); --index none {does}"
         )
-    if all(map(DATE.fullmatch, cells)) and iso_times(cells) is None:
+    if all(map(BEGINS_WITH_DATE.fullmatch, cells)) and iso_times(cells) is None:
         warnings.warn(
             f"{title}: {cells[0]} is not a time in ISO 8601, such as 2024-05-31, and whether day "
             "or month comes first is not plain, so it was not checked whether the rows are equally "

@@ -14,6 +14,7 @@ DATES = (
 )
 CLOCKS = ("", "%H:%M", "%H:%M:%S", "%H:%M:%S.%f", "%I:%M %p", "%I:%M:%S %p")
 DATE = re.compile(r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}")
+BEGINS_WITH_DATE = re.compile(rf"{DATE.pattern}\b.*")
 CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[AaPp][Mm])?")
 ISO = {"": "%Y-%m-%d", "%H:%M": "%Y-%m-%d %H:%M", "%I:%M %p": "%Y-%m-%d %H:%M"}
 

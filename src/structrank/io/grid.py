@@ -157,10 +157,15 @@ def _check_slots(grid: Grid, cells: Sequence[str], gridding: Gridding) -> None:
             f"{first} and {second} are less than a step of {grid.step} apart: remove one of them, "
             "or pass a smaller step (--step, step=...)"
         )
-    if len(grid.places) > gridding.growth * len(cells):
+    _check_growth(len(grid.places), len(cells), grid.step, gridding)
+
+
+def _check_growth(after: int, before: int, step: str, gridding: Gridding) -> None:
+    """Raise an error if most rows would be empty."""
+    if after > gridding.growth * before:
         raise FileError(
-            f"with step {grid.step} the index would have {len(grid.places)} rows instead of "
-            f"{len(cells)}: pass a larger step (--step, step=...)"
+            f"with step {step} the index would have {after} rows instead of {before}: pass a "
+            "larger step (--step, step=...)"
         )
 
 
@@ -190,8 +195,7 @@ def _even(
             f"{int(np.argmax(off)) + 1}): pass another step (--step, step=...)"
         )
     first, slots = first + found * slots[0], slots - slots[0]
-    if slots[-1] > gridding.growth * len(places):
-        return Grid(slots, np.empty(slots[-1] + 1), _words(found, clock))
+    _check_growth(int(slots[-1]) + 1, len(places), _words(found, clock), gridding)
     return Grid(slots, first + found * np.arange(slots[-1] + 1), _words(found, clock))
 
 
@@ -271,8 +275,6 @@ def _time_grid(
     seconds = np.array([(time - start).total_seconds() for time in times])
     size = None if given is None else given[0] * UNITS[given[1]]
     grid = _even(seconds, size, gridding, clock=True)
-    if grid.slots[-1] > gridding.growth * len(times):
-        _check_slots(grid, [str(time) for time in times], gridding)
     return grid, [start + timedelta(seconds=round(float(s), 6)) for s in grid.places]
 
 

@@ -44,14 +44,12 @@ class Gradient:
         product = structured + self.lam * self.remainder.rmatmul(Z)
         return product if self.placed is None else product + self.placed.rmatmul(Z)
 
-    def outside(self, X: LowRank) -> Gradient:
-        """The same matrix, up to a part that a projection away from the spans of X removes.
-
-        If R is X, it is that part.
-        """
-        if not isinstance(self.remainder, LowRank):
+    def outside(self) -> Gradient:
+        """The same matrix, up to a part that a projection away from the spans of X removes."""
+        R = self.remainder
+        if not isinstance(R, LowRank):  # if it is one, R is X
             return self
-        nothing = LowRank(X.U[:, :0], X.V[:, :0])
+        nothing = LowRank(R.U[:, :0], R.V[:, :0])
         return Gradient(self.structure, self.transformed_signal, 0.0, nothing, self.placed)
 
     def top(

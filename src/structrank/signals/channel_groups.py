@@ -13,6 +13,7 @@ from .._array import Array, NDArray, to_numpy
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
+from .channels import channel_count
 from .problems import SignalSizes, hankel_problem
 
 Members = tuple[int, ...]
@@ -132,8 +133,7 @@ def _groups(
 
 def all_channels(problem: Problem) -> list[Members]:
     """Return one group of all channels; (0,) if there are none."""
-    structure: Any = problem.structure
-    return [tuple(range(structure.block[0] if structure.block else 1))]
+    return [tuple(range(channel_count(problem)))]
 
 
 def channel_rows(groups: Sequence[Members]) -> list[tuple[str, str]]:
@@ -145,7 +145,7 @@ def channel_rows(groups: Sequence[Members]) -> list[tuple[str, str]]:
 def problem_of(problem: Problem, members: Members) -> Problem:
     """Return the problem of some channels; that of one channel has no axis of channels."""
     structure: Any = problem.structure
-    if len(members) == structure.block[0]:
+    if len(members) == channel_count(problem):
         return problem
     values = np.where(problem.seen, to_numpy(problem.b), np.nan)[..., list(members), 0]
     if len(members) == 1:

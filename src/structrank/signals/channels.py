@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+from typing import Any
+
 import numpy as np
 
 from .._array import Array, to_numpy
+from ..model.problem import Problem
 
 
 def channel_axis(channels: int, ndim: int) -> int:
@@ -23,6 +27,12 @@ def channel_axis(channels: int, ndim: int) -> int:
             "beside at least one more"
         )
     return channels % ndim
+
+
+def channel_count(problem: Problem) -> int:
+    """Return the number of channels of a Hankel problem; one if there is no axis of channels."""
+    structure: Any = problem.structure
+    return prod(structure.block or (1,))
 
 
 def from_channels(values: Array, channels: int | None) -> Array:

@@ -18,7 +18,7 @@ from ..views import Summary
 from .candidates import ConvexSolution, FitOfModes, LocalWindows
 from .channel_groups import GroupSearch, problem_of
 from .channel_units import channel_units
-from .channels import channel_axis
+from .channels import channel_axis, channel_count
 from .direct_modes import DirectSearch, explained
 from .effort import Effort, checked
 from .estimation import AUTO
@@ -191,7 +191,7 @@ class _Plan:
         self.problem, self.effort = problem, effort
         structure: Any = problem.structure
         self.lengths: tuple[int, ...] = structure.lengths
-        self.channels = prod(structure.block or (1,))
+        self.channels = channel_count(problem)
         self.size = prod(self.lengths) * self.channels
         self.modes: Modes | None = None
         self.modal = False

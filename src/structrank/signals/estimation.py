@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from .caller import warn_caller
 from .candidates import Candidate, Estimate, FirstEstimate, Prediction
+from .channels import channel_count
 from .choice import ChoiceRule, choose, choose_refined, combine, mean_residual
 from .effort import Effort
 from .solutions import (
@@ -209,7 +209,7 @@ def _is_long(problem: Problem, effort: Effort) -> bool:
     """Whether a signal is too long for the convex solution to compete, and has local fits."""
     structure: Any = problem.structure
     long = int(np.prod(problem.b.shape)) > effort.short
-    return long and bool(local_windows(structure.lengths, prod(structure.block or (1,))))
+    return long and bool(local_windows(structure.lengths, channel_count(problem)))
 
 
 def _proven(result: Result, problem: Problem, warn: bool) -> Callable[[], Result]:

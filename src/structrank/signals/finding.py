@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from .caller import warn_caller
 from .candidates import Candidate, FitOfModes
 from .channel_estimate import estimate_in_groups
 from .channel_groups import Members, all_channels, channel_groups
+from .channels import channel_count
 from .effort import Effort
 from .estimation import Found, best_estimate
 from .outliers import search_outliers
@@ -89,5 +89,5 @@ def _good_samples(
 def _best(problem: Problem, *, may_be_large: bool, **options: Any) -> Found:
     """Return the best estimate for a problem of all channels, or of some of them."""
     structure: Any = problem.structure
-    large = may_be_large and is_large(structure.lengths, prod(structure.block or (1,)))
+    large = may_be_large and is_large(structure.lengths, channel_count(problem))
     return best_estimate(problem, large=large, **options)

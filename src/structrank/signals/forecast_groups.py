@@ -60,7 +60,7 @@ class GroupForecast:
             start = len(signal) - len(self.average.mean)
             signal = np.concatenate([to_numpy(signal)[:start], self.average.mean])
             spread = np.concatenate([spread[:start], self.average.stderr])
-        return Estimate(signal, spread, fit.rank, fit.modes, fit.sigma)
+        return Estimate(signal, spread, fit.rank, fit.modes, fit.sigma, deviation=spread)
 
 
 def groups_to_forecast(values: NDArray, known: int | None, how: Extrapolation) -> list[Members]:

@@ -23,7 +23,7 @@ from .caller import status_of, warn_caller
 from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
 from .effort import checked
-from .estimates import Estimate, interval_reach
+from .estimates import interval_reach
 from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
 from .reports import forecast_report
 
@@ -232,24 +232,25 @@ def forecast(
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
     status = _status(watch, found, None if rank is not None else values)
     ahead = units.estimate(put_together(found))
-    mean, stderr, lower, upper = map(given.follow, _intervals(ahead, len(values), reach))
+    parts = (ahead.signal, ahead.stderr, *ahead.interval(reach))
+    mean, stderr, lower, upper = (given.follow(to_numpy(part)[len(values) :]) for part in parts)
     return Forecast(
-        mean,
-        stderr,
-        lower,
-        upper,
-        level,
-        _weights(found),
-        ahead.rank,
-        cast(Modes, ahead.modes),
-        _past_error(found),
-        [one.fit for one in found],
-        channels,
-        samples,
-        groups,
-        units.scaled,
-        status,
-        clock() - began,
+        mean=mean,
+        stderr=stderr,
+        lower=lower,
+        upper=upper,
+        level=level,
+        weights=_weights(found),
+        rank=ahead.rank,
+        modes=cast(Modes, ahead.modes),
+        past_error=_past_error(found),
+        refits=[one.fit for one in found],
+        channels=channels,
+        samples=samples,
+        groups=groups,
+        scaled=units.scaled,
+        status=status,
+        seconds=clock() - began,
     )
 
 
@@ -296,18 +297,6 @@ def _past_error(found: Sequence[GroupForecast]) -> float:
     """Return the root mean square error of forecasts of known samples, over channels."""
     errors = [one.error for one in found for _ in one.members]
     return float(np.sqrt(np.mean(np.square(errors))))
-
-
-def _intervals(ahead: Estimate, start: int, deviations: float) -> list[NDArray]:
-    """Return values from a sample on, their standard errors, and the ends of intervals.
-
-    Those of complex numbers have both parts by themselves.
-    """
-    mean, stderr = (to_numpy(part)[start:] for part in (ahead.signal, ahead.stderr))
-    reach = deviations * stderr
-    if np.iscomplexobj(mean):
-        reach = reach * (1 + 1j) / np.sqrt(2)
-    return [mean, stderr, mean - reach, mean + reach]
 
 
 def _check_series(

@@ -171,9 +171,8 @@ class Recovery(Summary, Reportable):
         ]
         if self.status is Status.MAX_TIME:
             rows.append(("search", self.status.value))
-        if self.kind != ConvexSolution.name and "result" not in vars(
-            self
-        ):  # not solved only to print
+        solved = "result" in vars(self)
+        if self.kind != ConvexSolution.name and not solved:  # do not solve only to print
             return rows
         return [
             *rows,
@@ -293,21 +292,21 @@ def recover(
     parts = (estimate.signal, estimate.stderr, *estimate.interval(reach))
     signal, stderr, lower, upper = map(given.wrap, parts)
     return Recovery(
-        signal,
-        stderr,
-        lower,
-        upper,
-        level,
-        estimate.rank,
-        estimate.modes,
-        sigma if estimate.sigma is None else estimate.sigma,
-        found.candidate.name,
-        from_channels(outliers, axis),
-        found.solve,
-        found.selection,
-        axis,
-        samples,
-        groups,
-        status,
-        clock() - began,
+        signal=signal,
+        stderr=stderr,
+        lower=lower,
+        upper=upper,
+        level=level,
+        rank=estimate.rank,
+        modes=estimate.modes,
+        sigma=sigma if estimate.sigma is None else estimate.sigma,
+        kind=found.candidate.name,
+        outliers=from_channels(outliers, axis),
+        solve=found.solve,
+        selection=found.selection,
+        channels=axis,
+        samples=samples,
+        groups=groups,
+        status=status,
+        seconds=clock() - began,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .._array import NDArray, to_numpy
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import clearly_better
+from .channels import channel_count
 from .evening import is_uneven, local_scale
 from .logdet import LocalFit
 from .window_path import Setting, WindowPath
@@ -204,5 +204,5 @@ def _squares(fits: LocalFits) -> NDArray:
 def samples_of(problem: Problem) -> NDArray:
     """Return the samples, NaN where missing; the last axis holds channels."""
     structure: Any = problem.structure
-    shape = (*structure.lengths, prod(structure.block or (1, 1)))
+    shape = (*structure.lengths, channel_count(problem))
     return np.where(problem.seen, to_numpy(problem.b), np.nan).reshape(shape)

@@ -1,4 +1,4 @@
-"""The work of a recovery: how often each kind of step is made, and how long one takes here."""
+"""The work of a recovery: how long one step of each kind takes on this machine."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
 from ..solvers.driver import iterate
 from ..solvers.stopping import Stop
+from .channels import channel_count
 from .logdet import WindowDescent
 
 
@@ -111,7 +112,7 @@ def time_modes(problem: Problem, count: int, timing: Timing = Timing()) -> ModeS
     """Time the steps of a search for modes, of which there are `count`."""
     structure: Any = problem.structure
     shape, rng = structure.lengths, np.random.default_rng(0)
-    channels = prod(structure.block or (1,))
+    channels = channel_count(problem)
     real = not is_complex(problem.b)
     each = max(problem.sample_count // channels, 1)
 

@@ -152,9 +152,9 @@ def _norm_for(objective: Penalized, point: Point, gap: float, proof: Proof) -> f
         return _relative_gap(objective, point, norm, proof) - gap
 
     low, high = objective.mu, 2 * objective.mu  # beyond twice mu no gap is of use
-    if excess(low) >= 0 or excess(high) <= 0:
-        return low if excess(low) >= 0 else high
-    return float(brentq(excess, low, high))
+    if excess(low) >= 0:
+        return low
+    return float(brentq(excess, low, high)) if excess(high) > 0 else high
 
 
 def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:

@@ -109,7 +109,7 @@ def proven_norm(
     room = mu if enough is None else _room(norms, enough / safety)
     if room <= 0:
         return np.inf
-    far = gradient.outside(X)
+    far = gradient.outside()
     rest = top_singular_pairs(  # from a start orthogonal to V, all its vectors stay orthogonal
         lambda v: outside(W, far.matmul(v[:, None])[:, 0]),
         lambda u: outside(V, far.rmatmul(u[:, None])[:, 0]),

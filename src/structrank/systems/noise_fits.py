@@ -59,11 +59,10 @@ class FitRules:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, its log-likelihood, and its parameters for `OutputError`, if that fitted it."""
+    """A model and its log-likelihood."""
 
     model: StateSpace
     loglikelihood: float
-    theta: NDArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +225,7 @@ class NoiseFits:
             output_offset=offsets if self.offset else None,
         )
         value = -0.5 * np.sum(problem.seen.sum(axis=0) * (np.log(2 * np.pi * variances) + 1))
-        return Fitted(model, float(value), theta)
+        return Fitted(model, float(value))
 
     def _innovations(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
         """Prediction-error fit, from the reduced ARX model or from other fits."""

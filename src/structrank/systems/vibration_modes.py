@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._array import NDArray
+
+if TYPE_CHECKING:
+    from .state_space import StateSpace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +54,7 @@ class VibrationModes:
     shapes: NDArray
 
     @classmethod
-    def of(cls, system: object, covariances: NDArray | None = None) -> VibrationModes:
+    def of(cls, system: StateSpace, covariances: NDArray | None = None) -> VibrationModes:
         """Modes of a system.
 
         Parameters
@@ -64,9 +68,8 @@ class VibrationModes:
         -------
         VibrationModes
         """
-        A, C, dt = (getattr(system, name) for name in ("A", "C", "dt"))
+        A, C, dt = system.A, system.C, 1.0 if system.dt is None else system.dt
         poles, vectors = np.linalg.eig(A)
-        dt = 1.0 if dt is None else dt
         with np.errstate(divide="ignore"):
             s = np.log(poles.astype(complex)) / dt
         size = np.abs(s)
