@@ -71,6 +71,7 @@ _HOMES = {
     ),
     "systems": (
         "CommonDivisor",
+        "Comparison",
         "NotPositiveReal",
         "OutputModel",
         "ResidualTests",

@@ -73,6 +73,7 @@ from .structures import (
 )
 from .systems import (
     CommonDivisor,
+    Comparison,
     NotPositiveReal,
     OutputModel,
     ResidualTests,
@@ -96,6 +97,7 @@ __version__: str
 __all__ = [
     "Circulant",
     "CommonDivisor",
+    "Comparison",
     "ConvergenceWarning",
     "Cost",
     "Forecast",

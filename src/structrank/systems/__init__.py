@@ -15,6 +15,7 @@ from .order_search import IdentificationSearch
 from .output_model import OutputModel, StabilityRules, Stabilization
 from .output_orders import LikelihoodRules
 from .outputs import OutputRealization, realize_outputs
+from .predictions import Comparison
 from .random_systems import random_system
 from .realization import NotPositiveReal, RealizationRules, realize
 from .residual_tests import ResidualTests
@@ -23,6 +24,7 @@ from .vibration_modes import VibrationModes
 
 __all__ = [
     "CommonDivisor",
+    "Comparison",
     "DivisorSearch",
     "GapFilling",
     "IdentificationSearch",

@@ -100,18 +100,24 @@ def response(
     return np.asarray(y + model.output_offset)
 
 
-def explained(model: StateSpace, u: NDArray, y: NDArray, initial: Any) -> NDArray:
-    """How much of the outputs y, NaN where missing, a simulation explains, in percent."""
+def fitted_response(model: StateSpace, u: NDArray, y: NDArray, initial: Any = None) -> NDArray:
+    """Outputs for inputs u; by default the first state is the one that fits the outputs y best."""
     u, seen = inputs_around_offset(model, u), ~np.isnan(y)
     start = np.zeros(model.order) if initial is None else checked_state(model, initial)
     simulated = response(model, u, start)
-    if initial is None:
-        free = free_responses(model.A, model.C, len(u))
-        state = np.linalg.lstsq(free[seen], (y - simulated)[seen], rcond=None)[0]
-        simulated = simulated + free @ state
-    error = np.where(seen, y - simulated, 0.0)
-    spread = np.where(seen, y - np.nanmean(y, axis=0), 0.0)
-    scale = np.linalg.norm(spread, axis=0)
+    if initial is not None:
+        return simulated
+    free = free_responses(model.A, model.C, len(u))
+    state = np.linalg.lstsq(free[seen], (y - simulated)[seen], rcond=None)[0]
+    return np.asarray(simulated + free @ state)
+
+
+def explained(y: NDArray, estimate: NDArray) -> NDArray:
+    """How much of the outputs y an estimate explains, in percent; NaN in either does not count."""
+    seen = ~(np.isnan(y) | np.isnan(estimate))
+    error = np.where(seen, y - estimate, 0.0)
+    mean = np.sum(np.where(seen, y, 0.0), axis=0) / np.maximum(seen.sum(axis=0), 1)
+    scale = np.linalg.norm(np.where(seen, y - mean, 0.0), axis=0)
     if np.any(scale == 0):
         raise ValueError(
             f"output {int(np.argmin(scale))} is constant where it is seen, so its fit is not "

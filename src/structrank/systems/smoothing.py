@@ -101,26 +101,59 @@ def _with_the_past(boundaries: Boundaries, errors: NDArray, f: NDArray) -> NDArr
     """Innovations of the first chunks, whose errors depend on what the past says about delta."""
     c, M = boundaries.chunks.shape[1:]
     steps, p, _, n = errors.shape
-
-    def in_time(X: NDArray) -> NDArray:
-        """(steps, p, ., chunks * records) -> (records, samples, .)."""
-        parts = X.reshape(steps, p, -1, n // M, M)
-        return parts.transpose(4, 3, 0, 1, 2).reshape(M, -1, parts.shape[2])
-
-    errors, f = in_time(errors), in_time(f)[..., None]
+    errors, f = _in_time(errors, M), _in_time(f[:, :, None], M)
     data, directions = errors[..., None, :c], errors[..., None, c:]
-    root, mean = boundaries.delta.root[:, None], boundaries.delta.mean[:, None]
-    weight = adjoint(root) * boundaries.start.precision
-    # Information about delta = mean + root epsilon: of the prior, and of each sample.
-    precision = np.concatenate([weight @ root, adjoint(directions) @ (directions / f)], axis=1)
-    eta = np.concatenate([-weight @ mean, -adjoint(directions) @ (data / f)], axis=1)
-    past = Unknown.of(np.cumsum(precision, axis=1)[:, :-1], np.cumsum(eta, axis=1)[:, :-1])
+    past = _from_the_past(boundaries, data, directions, f[..., None])
     spread = directions @ past.root
-    variance = f[..., 0] + np.sum(np.abs(spread) ** 2, axis=-1)
+    variance = f + np.sum(np.abs(spread) ** 2, axis=-1)
     values = -(data + directions @ past.mean)[..., 0, :] / np.sqrt(variance)
     values[past.smallest < DETERMINED] = np.nan
     back = values.reshape(M, n // M, steps, p, c).transpose(2, 3, 4, 1, 0)
     return np.ascontiguousarray(back).reshape(steps, p, c, n)
+
+
+def _in_time(X: NDArray, records: int) -> NDArray:
+    """(steps, a, b, chunks * records) -> (records, samples * a, b)."""
+    steps, a, b, n = X.shape
+    parts = X.reshape(steps, a, b, n // records, records)
+    return parts.transpose(4, 3, 0, 1, 2).reshape(records, -1, b)
+
+
+def _from_the_past(
+    boundaries: Boundaries, data: NDArray, directions: NDArray, f: NDArray
+) -> Unknown:
+    """What the samples before each one say about epsilon, where delta = mean + root epsilon."""
+    root, mean = boundaries.delta.root[:, None], boundaries.delta.mean[:, None]
+    weight = adjoint(root) * boundaries.start.precision
+    # Information of the prior, and of each sample.
+    precision = np.concatenate([weight @ root, adjoint(directions) @ (directions / f)], axis=1)
+    eta = np.concatenate([-weight @ mean, -adjoint(directions) @ (data / f)], axis=1)
+    return Unknown.of(np.cumsum(precision, axis=1)[:, :-1], np.cumsum(eta, axis=1)[:, :-1])
+
+
+def predicted_states(model: Gaussian, records: Records) -> NDArray:
+    """Means (T, d, M) of the states given the samples before them, for one column of data.
+
+    They are NaN where these samples do not determine the first state.
+    """
+    second = SecondPass(model, records)
+    p, _, M = second.chunks.shape
+    states = np.empty((second.chunks.samples, model.states, M), dtype=second.chunks.dtype)
+    for group, _, tape, *_ in second:
+        means = np.stack(tape.means)
+        values = means[:, :, 0]
+        unsure = max(0, min(second.boundaries.unsure, group.stop) - group.start) * M
+        if unsure:
+            errors = _in_time(tape.errors[..., :unsure], M)[..., None, :]
+            f = _in_time(tape.variances[:, :, None, :unsure], M)[..., None]
+            past = _from_the_past(second.boundaries, errors[..., :1], errors[..., 1:], f)
+            # What is known before the first output of each sample.
+            known = np.where((past.smallest < DETERMINED)[..., None], np.nan, past.mean[..., 0])
+            known = known[:, ::p].reshape(M, -1, len(means), known.shape[-1])
+            known = known.transpose(2, 3, 1, 0).reshape(len(means), -1, unsure)
+            values[..., :unsure] += np.einsum("tikn,tkn->tin", means[:, :, 1:, :unsure], known)
+        second.write(values, group, states)
+    return states
 
 
 def last_state(model: Gaussian, records: Records) -> tuple[NDArray, NDArray]:

@@ -15,12 +15,13 @@ from . import simulation
 from .conditioning import Conditioning
 from .conversions import Conversions
 from .matrices import check_covariance, split_covariance, system_arrays
+from .predictions import Predictions
 from .records import paired
 from .recursion import adjoint, free_responses, markov_parameters, spectral_radius_of
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class StateSpace(Conditioning, Conversions):
+class StateSpace(Conditioning, Predictions, Conversions):
     """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
     | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t + w_t`
@@ -273,7 +274,7 @@ class StateSpace(Conditioning, Conversions):
         if not self.input_count:
             raise ValueError("the system has no inputs, but fit simulates the response to inputs")
         u, y = paired(inputs, outputs, self.input_count, self.output_count)
-        return simulation.explained(self, u, y, initial)
+        return simulation.explained(y, simulation.fitted_response(self, u, y, initial))
 
     def impulse_response(self, steps: int) -> NDArray:
         """Outputs after a unit pulse in each input: `D, C B, C A B, ...`.

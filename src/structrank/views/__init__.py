@@ -6,6 +6,7 @@ sequence of them for pictures of several panels, or an empty Figure, which is fi
 is a new figure of pyplot. The functions return the Axes, or the list of them.
 """
 
+from .comparison import plot_comparison
 from .figure import check_picture, new_figure, require_matplotlib, save_picture
 from .forecasts import plot_forecast
 from .labels import Labels, index_labels, labels_of
@@ -27,6 +28,7 @@ __all__ = [
     "index_labels",
     "labels_of",
     "new_figure",
+    "plot_comparison",
     "plot_convergence",
     "plot_correlations",
     "plot_forecast",
