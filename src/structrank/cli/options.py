@@ -48,6 +48,21 @@ def _axis(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
         raise click.BadParameter(f"{value!r} is neither the number of an axis nor none.") from None
 
 
+def _bounds(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[float | None, ...] | None:
+    """Lowest and highest value, either of them empty or none."""
+    if value is None:
+        return None
+    try:
+        ends = tuple(None if e.strip() in ("", "none") else float(e) for e in value.split(","))
+    except ValueError:
+        ends = ()
+    if len(ends) != 2:
+        raise click.BadParameter(f"{value!r} is not a pair such as 0,100 or 0,none.")
+    return ends
+
+
 columns_option = partial(click.option, metavar="COLUMNS", callback=_columns)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -137,6 +152,20 @@ model_options = combined(
     rank_option,
     click.option("--sigma", type=POSITIVE, help="Standard deviation of the noise, if known."),
     click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
+)
+limit_options = combined(
+    click.option(
+        "--max-gap",
+        type=click.IntRange(min=0),
+        metavar="SAMPLES",
+        help="Longest gap to fill; longer ones stay empty.",
+    ),
+    click.option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        callback=_bounds,
+        help="Lowest and highest value, or none, such as 0,none.",
+    ),
 )
 control_options = combined(
     click.option(

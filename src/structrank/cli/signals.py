@@ -18,6 +18,7 @@ from .inputs import Given, read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 
+NO_COST = ("sigma", "undamped", "max_gap", "bounds")  # options that `estimate_cost` has not
 signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),
@@ -28,6 +29,7 @@ signal_options = shared.combined(
     click.option(
         "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the data."
     ),
+    shared.limit_options,
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,
     shared.force_option,
@@ -113,11 +115,11 @@ def _recover(
     given = read_signal(file, columns, reading, channels)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
-    known = {name: value for name, value in options.items() if name not in ("sigma", "undamped")}
+    known = {name: value for name, value in options.items() if name not in NO_COST}
     cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
     with watched(max_time, not quiet):
         found = work(given.samples, channels=given.channels, max_time=max_time, **options)
-        check_found(found.signal)
+        check_found(np.asarray(found.signal)[~found.left])
         _write(found, given, out, errors, force)
         draw(found, plot, report, force)
     printing.tell(repr(found), quiet)

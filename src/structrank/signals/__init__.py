@@ -8,7 +8,8 @@ from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
 from .outliers import find_outliers
-from .recovery import Recovery, recover
+from .recovery import recover
+from .recovery_result import Recovery
 from .spectral_sensing import SpectralSample, sinusoids, spectral_problem
 from .spectrum import frequencies
 from .tables import modes_table

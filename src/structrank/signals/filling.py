@@ -15,8 +15,11 @@ from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
 from .channels import channel_axis
+from .estimates import interval_reach
+from .limits import Limits
 from .problems import hankel_problem
-from .recovery import Recovery, recover
+from .recovery import recover
+from .recovery_result import Recovery
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:
@@ -79,9 +82,9 @@ def impute(samples: Any, **options: Any) -> Recovery:
     Returns
     -------
     Recovery
-        Its standard errors are zero at the samples, and so are the widths of its intervals. If
-        nothing is missing, and gross errors are not to be found, the samples are returned at once,
-        with rank 0.
+        Its standard errors are zero at the samples, and so are the widths of its intervals, even
+        where samples lie outside `bounds`. If nothing is missing, and gross errors are not to be
+        found, the samples are returned at once, with rank 0.
 
     Examples
     --------
@@ -120,6 +123,8 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     values = to_numpy(given.values)
     axis = given.channels if channels is None else channel_axis(channels, values.ndim)
     hankel_problem(given.values, options.get("window"), axis)  # the errors of `recover`
+    Limits.of(options.get("max_gap"), options.get("bounds")).check(values, axis)
+    interval_reach(options.get("level", 0.95))
 
     def again() -> Recovery:
         return recover(samples, **options)
@@ -135,6 +140,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
         sigma=None,
         kind=FitOfModes.name,
         outliers=np.zeros(values.shape, dtype=bool),
+        left=np.zeros(values.shape, dtype=bool),
         solve=lambda: again().result,
         selection=None,
         channels=axis,

@@ -11,7 +11,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from .._watch import Watch, clock, watched
-from ..io.containers import unwrap
+from ..io.containers import Unwrapped, unwrap
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
 from ..solvers.stopping import ConvergenceWarning, Status
@@ -23,7 +23,7 @@ from .caller import status_of, warn_caller
 from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
 from .effort import checked
-from .estimates import interval_reach
+from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
 from .reports import forecast_report
 
@@ -232,13 +232,8 @@ def forecast(
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
     status = _status(watch, found, None if rank is not None else values)
     ahead = units.estimate(put_together(found))
-    parts = (ahead.signal, ahead.stderr, *ahead.interval(reach))
-    mean, stderr, lower, upper = (given.follow(to_numpy(part)[len(values) :]) for part in parts)
     return Forecast(
-        mean=mean,
-        stderr=stderr,
-        lower=lower,
-        upper=upper,
+        **_values(ahead, reach, given, len(values)),
         level=level,
         weights=_weights(found),
         rank=ahead.rank,
@@ -252,6 +247,14 @@ def forecast(
         status=status,
         seconds=clock() - began,
     )
+
+
+def _values(ahead: Estimate, reach: float, given: Unwrapped, before: int) -> dict[str, Any]:
+    """The numbers of a `Forecast`, in containers like the samples, of which there are so many."""
+    names = ("mean", "stderr", "lower", "upper")
+    parts = (ahead.signal, ahead.stderr, *ahead.interval(reach))
+    pairs = zip(names, parts, strict=True)
+    return {name: given.follow(to_numpy(part)[before:]) for name, part in pairs}
 
 
 def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None) -> Status:

@@ -28,7 +28,7 @@ from .tables import modes_table
 
 if TYPE_CHECKING:
     from .forecasting import Forecast
-    from .recovery import Recovery
+    from .recovery_result import Recovery
 
 STDERR = "_stderr"  # end of the names of columns with standard errors
 

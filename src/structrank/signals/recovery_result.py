@@ -1,0 +1,173 @@
+"""A recovered signal: values, errors, what it was found by, pictures and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._array import NDArray, to_numpy
+from ..io.containers import unwrap
+from ..modal.modes import Modes
+from ..selection.mu import Selection
+from ..solvers.result import Result
+from ..solvers.stopping import Status
+from ..views import Summary, labels_of, plot_signal
+from ..views.content import Report
+from ..views.report import Reportable
+from .candidates import CANDIDATES, Candidate, ConvexSolution
+from .channel_groups import Members, channel_rows
+from .reports import recovery_report
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recovery(Summary, Reportable):
+    """A recovered signal, and how it was found.
+
+    Attributes
+    ----------
+    signal : array, Series, DataFrame or DataArray
+        The signal with gaps filled and noise removed, as a container like the samples.
+    stderr : array, Series, DataFrame or DataArray
+        Standard error of every value of the signal, without noise. If nothing is known about the
+        noise, it is the error of a new sample.
+    lower, upper : array, Series, DataFrame or DataArray
+        Ends of the intervals that contain a new sample, noise included, with probability `level`;
+        for a complex signal, separate intervals of the real and the imaginary part.
+    level : float
+    rank : int
+    modes : Modes or None
+        The (damped) sinusoids the signal is the sum of, with standard errors; None unless they
+        were fitted.
+    sigma : float or None
+        Standard deviation of the white noise in the samples; None unless modes or components were
+        fitted, or if it differs between channels of different size.
+    kind : {"refit", "convex", "average", "components"}
+        Which estimate predicted held-out samples best: the fit of a few modes, the convex solution,
+        a sum of trend, season, autoregressive part and noise, or the average of local fits
+        (`structrank.signals.logdet`) and of those of the others that predict as well. Intervals
+        of all but the first have the size of the prediction errors. For one real series they are
+        larger inside gaps, otherwise they have one width for the whole signal, unless a decay was
+        evened out. The rank of an average is that of the covariance of its windows; the rank of
+        components is their number of states.
+    outliers : ndarray of bool
+        Samples that were taken for gross errors; none unless asked for.
+    left : ndarray of bool
+        Values in gaps longer than `max_gap`: they stay NaN, and so do their errors.
+    result : Result
+        The convex solution: its outcome, certificate and history. If modes were found without it,
+        or if only local fits competed, it is computed on first access, for the mu that the noise
+        calls for. This can take longer than the recovery.
+    selection : Selection or None
+        How mu and the rank were chosen; None if mu was given, if only local fits competed, or if
+        modes were found without a convex solution.
+    channels : int or None
+        The axis that holds channels.
+    samples : array, Series, DataFrame or DataArray
+        The samples that were given.
+    groups : list of tuple of int
+        The channels that were fitted together; each of those that share nothing is alone.
+    status : Status
+        `Status.FINISHED`, or `Status.MAX_TIME` if the time limit ended the search.
+    seconds : float
+        Time that the recovery took.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import recover
+    >>> found = recover(np.where(np.arange(40) == 20, np.nan, 0.9 ** np.arange(40.0)))
+    >>> found.rank, bool(np.isclose(found.signal[20], 0.9**20))
+    (1, True)
+    """
+
+    signal: Any
+    stderr: Any
+    lower: Any
+    upper: Any
+    level: float
+    rank: int
+    modes: Modes | None
+    sigma: float | None
+    kind: str
+    outliers: NDArray
+    left: NDArray
+    solve: Callable[[], Result]
+    selection: Selection | None
+    channels: int | None
+    samples: Any
+    groups: list[Members]
+    status: Status
+    seconds: float
+
+    @cached_property
+    def result(self) -> Result:
+        """The convex solution."""
+        return self.solve()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
+
+        A series has one panel per channel; a complex one has its real part and its modulus side
+        by side. A signal with two axes is shown as images: samples, recovered signal, standard
+        errors. A signal with more axes is shown by the middle slice of the last two. Bands of
+        complex signals are those of circular noise. At most twelve channels are drawn.
+
+        Parameters
+        ----------
+        ax : Axes, sequence of Axes or Figure, optional
+            Default: a new figure of pyplot.
+
+        Returns
+        -------
+        Axes or list of Axes
+        """
+        samples, signal, stderr = (
+            to_numpy(unwrap(part, self.channels).values)
+            for part in (self.samples, self.signal, self.stderr)
+        )
+        return plot_signal(
+            samples,
+            signal,
+            stderr,
+            outliers=self.outliers,
+            channels=self.channels,
+            labels=labels_of(self.samples, self.channels),
+            ax=ax,
+        )
+
+    def report(self) -> Report:
+        """Describe the recovery: pictures, settings, certificate, modes."""
+        return recovery_report(self)
+
+    @property
+    def candidate(self) -> Candidate:
+        """The candidate whose name `kind` is: what it is called, and what it assumes."""
+        return next(candidate for candidate in CANDIDATES if candidate.name == self.kind)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        shape = " x ".join(map(str, np.shape(self.signal)))
+        values = to_numpy(unwrap(self.samples, self.channels).values)
+        seen = np.count_nonzero(~np.isnan(values) & ~self.outliers)
+        rows = [
+            ("signal", f"{shape}, {seen} values seen"),
+            ("rank", str(self.rank)),
+            *channel_rows(self.groups),
+            ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
+            ("estimate", self.candidate.label),
+        ]
+        if np.any(self.left):
+            rows.append(("left missing", f"{np.count_nonzero(self.left)} values in long gaps"))
+        if self.status is Status.MAX_TIME:
+            rows.append(("search", self.status.value))
+        solved = "result" in vars(self)
+        if self.kind != ConvexSolution.name and not solved:  # do not solve only to print
+            return rows
+        return [
+            *rows,
+            ("mu", f"{self.result.problem.mu:.4g}"),
+            ("outcome", f"convex solution: {self.result.outcome}"),
+        ]
