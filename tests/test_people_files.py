@@ -487,6 +487,7 @@ class TestOtherFormats:
         with pytest.raises(ImportError, match="MiniSEED files need ObsPy: pip install obspy"):
             read(path)
         stats = SimpleNamespace(sampling_rate=100.0, starttime="2024-05-31T00:00:00")
+        head = SimpleNamespace(sampling_rate=100.0, starttime=0.0, endtime=0.02)
         data = np.ma.masked_array([1, 2, 3], [False, True, False])
         trace = SimpleNamespace(id="GE.APE..BHZ", data=data, stats=stats)
 
@@ -494,11 +495,17 @@ class TestOtherFormats:
             def merge(self, method):
                 assert method == 1
 
-        fake = SimpleNamespace(read=lambda path: Stream([trace]))
+        def fake_read(path, headonly=False):
+            return [SimpleNamespace(id=trace.id, stats=head)] if headonly else Stream([trace])
+
+        fake = SimpleNamespace(read=fake_read)
         monkeypatch.setitem(sys.modules, "obspy", fake)
         found = read(path)
         np.testing.assert_array_equal(found.values, [1, np.nan, 3])
         assert found.notes == ("GE.APE..BHZ, sampled at 100 Hz from 2024-05-31T00:00:00",)
+        head.endtime = 1e9  # a gap of thirty years
+        with pytest.raises(FileError, match="it would take 800 GB of memory"):
+            read(path, max_size="1GB")
         with pytest.raises(FileError, match="MiniSEED files are only read"):
             write(tmp_path / "b.mseed", found)
 

@@ -87,6 +87,7 @@ def _gathered(command: Command) -> Command:
 
 READING = (
     *("variable", "index", "sep", "decimal", "encoding", "skip_rows", "missing", "regular", "step"),
+    "max_size",
 )
 reading_options = combined(
     click.option(
@@ -120,6 +121,11 @@ reading_options = combined(
     ),
     click.option(
         "--step", metavar="STEP", help="The same with a given step, such as 10min, 1h or 0.5."
+    ),
+    click.option(
+        "--max-size",
+        metavar="SIZE",
+        help="Most memory that reading may take, such as 2GB. Default: half of the memory.",
     ),
     _gathered,
 )

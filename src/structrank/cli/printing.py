@@ -12,21 +12,13 @@ from typing import Any
 import click
 import numpy as np
 
+from ..io.limits import size_words
 from .inputs import Given
 
 
 def shows_progress(quiet: bool) -> bool:
     """Whether to show a progress bar: only on a terminal."""
     return not quiet and _is_terminal(sys.stderr)
-
-
-def size(count: float) -> str:
-    """A number of bytes, in the unit that suits it."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000 or unit == "TB":
-            break
-        count /= 1000
-    return f"{count:.3g} {unit}"
 
 
 def between(ends: tuple[float, float], text: Callable[[float], str]) -> str:
@@ -44,8 +36,10 @@ def tell_cost(took: float, cost: Any, quiet: bool) -> None:
     tell(f"  time          {seconds(took)} (forecast: {between(cost.seconds, seconds)})", quiet)
     peak = peak_memory()
     if peak is not None:
-        forecast = between(cost.memory, size)
-        tell(f"  peak memory   {size(peak)} in all (forecast for the call: {forecast})", quiet)
+        forecast = between(cost.memory, size_words)
+        tell(
+            f"  peak memory   {size_words(peak)} in all (forecast for the call: {forecast})", quiet
+        )
 
 
 def peak_memory() -> float | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ..io.limits import size_words
 from . import options as shared
 from . import printing
 from .inputs import read_signal
@@ -90,15 +91,13 @@ def info(
         *([] if given.index is None else [("index", given.index)]),
         (
             "matrix",
-            f"{rows} x {width}, never formed ({printing.size(rows * width * dtype.itemsize)})",
+            f"{rows} x {width}, never formed ({size_words(rows * width * dtype.itemsize)})",
         ),
         ("FFT lengths", _times(tuple(map(fft_length, structure.lengths)))),
     ]
     for number in ESTIMATE.ranks if rank is None else (rank,):
         factors = (rows + width) * number * dtype.itemsize
-        text = (
-            f"factors {printing.size(factors)}, peak about {printing.size(ESTIMATE.peak * factors)}"
-        )
+        text = f"factors {size_words(factors)}, peak about {size_words(ESTIMATE.peak * factors)}"
         lines.append((f"rank {number}", text))
     lines.append(("per step", _measured(problem, ESTIMATE)))
     cost = estimate_cost(
@@ -110,7 +109,7 @@ def info(
         max_time=max_time,
     )
     time = printing.between(cost.seconds, printing.seconds)
-    memory = printing.between(cost.memory, printing.size)
+    memory = printing.between(cost.memory, size_words)
     lines.append(("recover", f"{time}, peak memory {memory} ({cost.route}, probably)"))
     click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from .limits import SizeLimit
 from .table import FileError, Table
 
 VARIABLE = "values"  # the name under which an array without a name is written
@@ -57,7 +58,8 @@ def _listed(arrays: Mapping[str, tuple[int, ...]]) -> str:
     return ", ".join(about) or "none"
 
 
-def _unnamed(variable: str | None, format: str) -> None:
+def check_unnamed(variable: str | None, format: str) -> None:
+    """Raise an error if an array is named in a file that has one without a name."""
     if variable is not None:
         raise FileError(
             f'there is no array "{variable}": a {format} file contains one, without a name'
@@ -67,10 +69,12 @@ def _unnamed(variable: str | None, format: str) -> None:
 # -- NumPy ------------------------------------------------------------------------------
 
 
-def read_npy(path: Path, variable: str | None) -> Table:
+def read_npy(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read the array in an NPY file."""
-    _unnamed(variable, "NPY")
+    check_unnamed(variable, "NPY")
     with path.open("rb") as file, _objects_refused():
+        limit.check_array(*_npy_header(file))
+        file.seek(0)
         values = np.lib.format.read_array(file, allow_pickle=False)
     return Table(numbers(values))
 
@@ -81,17 +85,36 @@ def write_npy(path: Path, table: Table) -> None:
         np.save(file, table.values, allow_pickle=False)
 
 
-def read_npz(path: Path, variable: str | None) -> Table:
-    """Read one array of an NPZ file."""
-    with zipfile.ZipFile(path) as file:
+def read_npz(path: Path, variable: str | None, limit: SizeLimit) -> Table:
+    """Read one array of an NPZ file; the others stay packed."""
+    with zipfile.ZipFile(path) as file, _objects_refused():
         names = [n.removesuffix(".npy") for n in file.namelist() if n.endswith(".npy")]
-    with _objects_refused(), np.load(path, allow_pickle=False) as file:
         if variable is not None:
             chosen(dict.fromkeys(names, ()), variable)
             names = [variable]
-        loaded = {name: file[name] for name in names}
-    name = variable or chosen({n: a.shape for n, a in loaded.items() if _is_numeric(a)}, None)
-    return Table(numbers(loaded[name]), variable=name)
+        headers = {name: _npz_header(file, name) for name in names}
+        if any(dtype.hasobject for _, dtype in headers.values()):
+            raise ValueError("allow_pickle")
+        shapes = {n: shape for n, (shape, dtype) in headers.items() if _holds_numbers(dtype)}
+        name = variable or chosen(shapes, None)
+        limit.check_array(*headers[name])
+        with file.open(f"{name}.npy") as member:
+            values = np.lib.format.read_array(member, allow_pickle=False)
+    return Table(numbers(values), variable=name)
+
+
+def _npz_header(file: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    with file.open(f"{name}.npy") as member:
+        return _npy_header(member)
+
+
+def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """The shape and data type that an array in NumPy's format names before its values."""
+    version = np.lib.format.read_magic(file)
+    old = version == (1, 0)
+    reader = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(file)
+    return shape, dtype
 
 
 @contextmanager
@@ -116,15 +139,18 @@ def write_npz(path: Path, table: Table) -> None:
 # -- MATLAB -----------------------------------------------------------------------------
 
 
-def read_mat(path: Path, variable: str | None) -> Table:
+def read_mat(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read one array of a MAT file, without its axes of length one."""
     import scipy.io
 
     try:
         shapes = {n: s for n, s, kind in scipy.io.whosmat(path) if kind in MATLAB_NUMBERS}
     except NotImplementedError:  # version 7.3
-        return _read_hdf5(path, variable, matlab=True)
+        from .hdf5 import read_hdf5
+
+        return read_hdf5(path, variable, limit, matlab=True)
     name = chosen(shapes, variable)
+    limit.check_array(shapes[name], np.complex128)  # the list does not say which are real
     values = scipy.io.loadmat(path, variable_names=[name])[name]
     return Table(numbers(np.squeeze(values)), variable=name)
 
@@ -139,86 +165,13 @@ def write_mat(path: Path, table: Table) -> None:
         scipy.io.savemat(file, {name: table.values}, oned_as="column")
 
 
-# -- HDF5 -------------------------------------------------------------------------------
-
-
-def read_hdf5(path: Path, variable: str | None) -> Table:
-    """Read one array of an HDF5 file; its name is its path inside the file."""
-    return _read_hdf5(path, variable, matlab=False)
-
-
-def _read_hdf5(path: Path, variable: str | None, *, matlab: bool) -> Table:
-    h5py = require("h5py")
-    with h5py.File(path, "r") as file:
-        arrays: dict[str, Any] = {}
-
-        def visit(name: str, item: Any) -> None:
-            if isinstance(item, h5py.Dataset) and _is_numeric(item) and item.shape is not None:
-                arrays[name] = item
-
-        file.visititems(visit)
-        if matlab:
-            arrays = {n: a for n, a in arrays.items() if _is_matlab_number(n, a)}
-        name = chosen(
-            {name: array.shape[:: -1 if matlab else 1] for name, array in arrays.items()},
-            variable and variable.strip("/"),
-        )
-        values = numbers(arrays[name][()])
-    if matlab:  # arrays are stored by columns
-        values = np.ascontiguousarray(np.squeeze(values.T))
-    return Table(values, variable=name)
-
-
-def _is_matlab_number(name: str, array: Any) -> bool:
-    kind = array.attrs.get("MATLAB_class", b"")
-    empty = array.attrs.get("MATLAB_empty", 0)
-    return not name.startswith("#") and not empty and kind.decode() in MATLAB_NUMBERS
-
-
-def write_hdf5(path: Path, table: Table) -> None:
-    """Write the values, under their name, to an HDF5 file."""
-    with require("h5py").File(path, "w") as file:
-        file[table.variable or VARIABLE] = table.values
-
-
-# -- Zarr -------------------------------------------------------------------------------
-
-
-def read_zarr(path: Path, variable: str | None) -> Table:
-    """Read a Zarr array, or one array of a Zarr group."""
-    zarr = require("zarr")
-    opened = zarr.open(path, mode="r")
-    if isinstance(opened, zarr.Array):
-        _unnamed(variable, "Zarr array")
-        if not _is_numeric(opened):
-            raise FileError(f"its entries are {opened.dtype}, not numbers")
-        return Table(numbers(opened[...]))
-    arrays = {
-        name: member
-        for name, member in opened.members(max_depth=None)
-        if isinstance(member, zarr.Array) and _is_numeric(member)
-    }
-    name = chosen(
-        {name: array.shape for name, array in arrays.items()}, variable and variable.strip("/")
-    )
-    return Table(numbers(arrays[name][...]), variable=name)
-
-
-def write_zarr(path: Path, table: Table) -> None:
-    """Write a Zarr array, or a group with one array if the table has a variable name."""
-    zarr = require("zarr")
-    if table.variable is None:
-        zarr.create_array(path, data=table.values)
-    else:
-        zarr.create_group(path).create_array(table.variable, data=table.values)
-
-
 # -- NMRPipe ----------------------------------------------------------------------------
 
 
-def read_nmrpipe(path: Path, variable: str | None) -> Table:
+def read_nmrpipe(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read the data of an NMRPipe file of one or two dimensions, as they are stored."""
-    _unnamed(variable, "NMRPipe")
+    check_unnamed(variable, "NMRPipe")
+    limit.check(2 * path.stat().st_size)  # the bytes and the values
     header, values = _nmrpipe(path)
     return Table(numbers(values), header=header)
 
@@ -262,9 +215,13 @@ def write_nmrpipe(path: Path, table: Table) -> None:
 # -- numbers ----------------------------------------------------------------------------
 
 
-def _is_numeric(array: Any) -> bool:
+def is_numeric(array: Any) -> bool:
     """Whether an array contains numbers; MATLAB's pairs (real, imag) count as numbers."""
-    return array.dtype.kind in "biufc" or array.dtype.names == ("real", "imag")
+    return _holds_numbers(array.dtype)
+
+
+def _holds_numbers(dtype: np.dtype) -> bool:
+    return dtype.kind in "biufc" or dtype.names == ("real", "imag")
 
 
 def numbers(values: np.ndarray) -> np.ndarray:

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import arrays, recordings
+from . import arrays, hdf5, recordings, zarr_folders
 from .atomic import check_new_file, check_new_folder, new_path
 from .cells import Cells
 from .frames import FRAMES, read_frame, require_frames, write_frame
 from .grid import regularized
+from .limits import SizeLimit
 from .lines import DELIMITERS, TextOptions
-from .table import Column, FileError, Table, column_numbers
+from .table import Column, FileError, Table, with_columns
 from .text import read_text, table_of, write_text
 from .unknown import conversion
 
@@ -25,14 +26,14 @@ class _Format(NamedTuple):
     """A binary format: its reader, its writer, and the package that both need."""
 
     name: str
-    read: Callable[[Path, str | None], Table]
+    read: Callable[[Path, str | None, SizeLimit], Table]
     write: Callable[[Path, Table], None]
     package: str = "numpy"
 
 
 TEXT = tuple(DELIMITERS)
 PACKED = ".gz"  # after the extension of a text file
-_HDF5 = _Format("HDF5", arrays.read_hdf5, arrays.write_hdf5, "h5py")
+_HDF5 = _Format("HDF5", hdf5.read_hdf5, hdf5.write_hdf5, "h5py")
 _NMRPIPE = _Format("NMRPipe", arrays.read_nmrpipe, arrays.write_nmrpipe, "nmrglue")
 BINARY = {
     ".npy": _Format("NPY", arrays.read_npy, arrays.write_npy),
@@ -40,7 +41,7 @@ BINARY = {
     ".mat": _Format("MAT", arrays.read_mat, arrays.write_mat),
     ".h5": _HDF5,
     ".hdf5": _HDF5,
-    ".zarr": _Format("Zarr", arrays.read_zarr, arrays.write_zarr, "zarr"),
+    ".zarr": _Format("Zarr", zarr_folders.read_zarr, zarr_folders.write_zarr, "zarr"),
     ".fid": _NMRPIPE,
     ".ft": _NMRPIPE,
     ".ft1": _NMRPIPE,
@@ -66,6 +67,7 @@ def read(
     missing: str | float | Sequence[str | float] = (),
     regular: bool = False,
     step: str | float | None = None,
+    max_size: str | float | None = None,
 ) -> Table:
     r"""Read one array from a file; the extension tells the format.
 
@@ -118,6 +120,9 @@ def read(
         to the nearest regular place. The notes of the table say what was done.
     step : str or number, optional
         The step of that index, such as "10min" or 0.5. Default: found from the index.
+    max_size : str or number, optional
+        Most memory that reading may take: bytes, or a size such as "2GB". It is checked before
+        anything is unpacked. Default: half of the memory of the machine.
 
     Returns
     -------
@@ -155,7 +160,8 @@ def read(
         if listed is not None and not len(listed):
             raise FileError("columns is empty, but one or more columns are expected")
         options = TextOptions(sep, decimal, encoding, skip_rows, tuple(map(str, codes)))
-        table = _read(path, listed, variable, index, header, options)
+        limit = SizeLimit(max_size)
+        table = _read(path, listed, variable, index, header, options, limit)
         if regular or step is not None:
             table = regularized(table, step)
         if table.values.ndim == 0:
@@ -178,28 +184,29 @@ def _read(
     index: Column | bool | None,
     header: bool | None,
     options: TextOptions,
+    limit: SizeLimit,
 ) -> Table:
     experiment = recordings.fid_folder(path)
     suffix = "" if experiment is not None else _suffix(path)
     if suffix in TEXT:
         if variable is not None:
             raise FileError("a text file has columns, not variables: choose columns")
-        return read_text(path, suffix, columns, index, header, options)
+        return read_text(path, suffix, columns, index, header, options, limit)
     if options != TextOptions(decimal=options.decimal, missing=options.missing):
         raise FileError("only text files have a separator, an encoding or lines to skip")
     if suffix in FRAMES:
-        rows, named = read_frame(path, suffix, variable)
+        rows, named = read_frame(path, suffix, variable, limit)
         named = named if header is None else header
         table = table_of(rows, columns, index, named, options)
         return replace(table, format=FRAMES[suffix])
     if index is not None or header is not None or options.decimal is not None:
         raise FileError("only text files have an index or a header")
     if experiment is not None:
-        table = recordings.read_fid_folder(*experiment, variable)
+        table = recordings.read_fid_folder(*experiment, variable, limit)
     else:
         format = BINARY[suffix]
-        table = replace(format.read(path, variable), format=format.name)
-    return _without(_with_columns(table, columns), options.missing)
+        table = replace(format.read(path, variable, limit), format=format.name)
+    return _without(with_columns(table, columns), options.missing)
 
 
 def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) -> None:
@@ -320,18 +327,6 @@ def _check_readable(path: Path) -> None:
         raise FileError(f"{path} is a folder, but a file is expected")
     if path.is_file() and path.stat().st_size == 0:
         raise FileError(f"{path} is empty")
-
-
-def _with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
-    if columns is None:
-        return table
-    if table.values.ndim != 2:
-        raise FileError(
-            f"columns are chosen from two-dimensional arrays, but this has shape "
-            f"{table.values.shape}"
-        )
-    chosen = column_numbers(columns, None, table.values.shape[1])
-    return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])
 
 
 def _without(table: Table, missing: Sequence[str]) -> Table:

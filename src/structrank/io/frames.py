@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from .arrays import require
+from .frame_sizes import check_excel, check_feather, check_parquet
+from .limits import SizeLimit
 from .lines import Row, Rows
 from .regular import iso_times, numbers
 from .table import FileError, Table
@@ -30,17 +32,23 @@ def require_frames(suffix: str) -> Any:
     return require("pandas")
 
 
-def read_frame(path: Path, suffix: str, variable: str | None) -> tuple[Rows, bool | None]:
+def read_frame(
+    path: Path, suffix: str, variable: str | None, limit: SizeLimit
+) -> tuple[Rows, bool | None]:
     """Read rows of cells, and whether the first one has the names; None if that is to be found."""
     pd = require_frames(suffix)
     if suffix == ".xlsx":
+        check_excel(path, limit)
         return _excel_rows(pd, path, variable), None
     if variable is not None:
         raise FileError(f"a {FRAMES[suffix]} file has columns, not variables: choose columns")
     if suffix == ".json":
-        return _json_rows(pd, path)
-    frame = pd.read_parquet(path) if suffix == ".parquet" else pd.read_feather(path)
-    return _frame_rows(pd, frame), True
+        return _json_rows(pd, path, limit)
+    if suffix == ".parquet":
+        check_parquet(path, limit)
+        return _frame_rows(pd, pd.read_parquet(path)), True
+    check_feather(path, limit)
+    return _frame_rows(pd, pd.read_feather(path)), True
 
 
 def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
@@ -57,9 +65,12 @@ def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     return Rows(rows, "", [])
 
 
-def _json_rows(pd: Any, path: Path) -> tuple[Rows, bool | None]:
+def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None]:
     """The rows of records, columns or plain lists."""
-    found = json.loads(path.read_text(encoding="utf-8-sig"))
+    limit.check(2 * path.stat().st_size)
+    text = path.read_text(encoding="utf-8-sig")
+    limit.check_cells(text.count(","))
+    found = json.loads(text)
     is_table = isinstance(found, Mapping) or (found and isinstance(found[0], Mapping))
     if isinstance(found, Mapping) and not any(isinstance(v, list | dict) for v in found.values()):
         raise FileError("it is a single record, but a list of records or of numbers is expected")

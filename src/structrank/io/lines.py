@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .cells import WITH_COMMA, Cells
+from .limits import SizeLimit
 from .table import FileError
 
 SPREADSHEET_ERROR = re.compile(r"#(N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)(?=[\s;,]|$)")
@@ -87,9 +88,9 @@ class Rows(NamedTuple):
     notes: list[str]
 
 
-def read_rows(path: Path, suffix: str, options: TextOptions) -> Rows:
+def read_rows(path: Path, suffix: str, options: TextOptions, limit: SizeLimit) -> Rows:
     """Read the rows of a text file: stripped, without comments, equally long."""
-    text, notes = _decoded(path, options.encoding)
+    text, notes = _decoded(_unpacked(path, limit), options.encoding)
     lines = list(enumerate(text.split("\n"), 1))[options.skip_rows :]
     sep = options.sep
     if lines and (says := EXCEL_LINE.fullmatch(lines[0][1].strip())):
@@ -105,6 +106,7 @@ def read_rows(path: Path, suffix: str, options: TextOptions) -> Rows:
     if sep is None:
         first = [line for _, line in kept if line.strip()][: options.lines]
         sep = _delimiter(first, suffix)
+    limit.check_cells(len(kept) + sum(line.count(sep) for _, line in kept))
     rows = list(_split(kept, sep))
     width = len(rows[0].cells)
     # A blank line is a missing value in a file of one column, and is skipped in other files.
@@ -118,11 +120,22 @@ def separators(suffix: str) -> str:
     return SEPARATORS[DELIMITERS[suffix]]
 
 
-def _decoded(path: Path, encoding: str | None) -> tuple[str, list[str]]:
-    """The text of a file, with line feeds between lines, and a note if its encoding was a guess."""
-    raw = path.read_bytes()
+def _unpacked(path: Path, limit: SizeLimit) -> bytes:
+    """The bytes of a text file; no more of them are unpacked than the limit allows."""
+    copies = 4  # the bytes, the text, its lines, and those that are kept
+    limit.check(copies * path.stat().st_size)
     if path.suffix.lower() == ".gz":
-        raw = gzip.decompress(raw)
+        with gzip.open(path) as file:
+            raw = file.read(int(limit.most / copies) + 1)
+        limit.check(copies * len(raw), or_more=True)
+    else:
+        raw = path.read_bytes()
+    limit.check_cells(raw.count(b"\n"))
+    return raw
+
+
+def _decoded(raw: bytes, encoding: str | None) -> tuple[str, list[str]]:
+    """The text in a file, with line feeds between lines, and a note if its encoding was a guess."""
     notes = []
     if encoding is None:
         encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"

@@ -8,23 +8,34 @@ from typing import Any
 import numpy as np
 
 from .arrays import chosen, numbers, require
+from .limits import SizeLimit
 from .table import FileError, Table
 
 PARAMETERS = {"acqus": "Bruker", "procpar": "Varian"}
 
 
-def read_wav(path: Path, variable: str | None) -> Table:
+def read_wav(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read the channels of a WAV file as columns; whole numbers become fractions of full scale."""
     import scipy.io.wavfile
 
     if variable is not None:
         raise FileError(f'there is no array "{variable}": a WAV file has channels as columns')
+    limit.check(path.stat().st_size * _growth(path))
     rate, data = scipy.io.wavfile.read(path)
     values = numbers(data)
     if data.dtype.kind in "iu":
         full = 2.0 ** (8 * data.dtype.itemsize - 1)
         values = (values - (full if data.dtype.kind == "u" else 0.0)) / full
     return Table(values, header={"rate": rate}, notes=(f"sampled at {rate} Hz",))
+
+
+def _growth(path: Path) -> float:
+    """Bytes in memory per byte of a WAV file; numbers become floating point."""
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    at = start.find(b"fmt ")
+    bits = int.from_bytes(start[at + 22 : at + 24], "little") if at > 0 else 0
+    return 1 + 64 / max(bits, 8)  # what is read, and what it becomes
 
 
 def write_wav(path: Path, table: Table) -> None:
@@ -49,11 +60,13 @@ def fid_folder(path: Path) -> tuple[Path, str] | None:
     return (folder, found[0]) if found else None
 
 
-def read_fid_folder(folder: Path, kind: str, variable: str | None) -> Table:
+def read_fid_folder(folder: Path, kind: str, variable: str | None, limit: SizeLimit) -> Table:
     """Read the FIDs of an experiment; rows that a schedule of sampling leaves out are NaN."""
     nmrglue = require("nmrglue")
     if variable is not None:
         raise FileError(f'there is no array "{variable}": an experiment has one, without a name')
+    data = [folder / name for name in ("fid", "ser") if (folder / name).is_file()]
+    limit.check(4 * sum(file.stat().st_size for file in data))  # numbers of 16 bits or more
     if kind == "Varian":
         _, values = nmrglue.varian.read(str(folder))
         return Table(numbers(values), format=kind)
@@ -64,13 +77,13 @@ def read_fid_folder(folder: Path, kind: str, variable: str | None) -> Table:
         notes.append(f"the first {delay:.0f} points are the delay of the digital filter (GRPDLY)")
     schedule = folder / "nuslist"
     if schedule.is_file() and values.ndim > 1:
-        values = _scheduled(values, schedule)
+        values = _scheduled(values, schedule, limit)
         seen = np.count_nonzero(~np.isnan(values[:, 0]))
         notes.append(f"{seen} of {len(values)} rows were sampled (nuslist); the others are missing")
     return Table(numbers(values), format=kind, notes=tuple(notes))
 
 
-def _scheduled(values: np.ndarray, schedule: Path) -> np.ndarray:
+def _scheduled(values: np.ndarray, schedule: Path, limit: SizeLimit) -> np.ndarray:
     """The rows in their places; each entry of the schedule may have several rows."""
     entries = np.loadtxt(schedule, dtype=int, ndmin=2)
     count = len(entries)
@@ -80,18 +93,22 @@ def _scheduled(values: np.ndarray, schedule: Path) -> np.ndarray:
             f"data have shape {values.shape}: only schedules of one dimension are read; place the "
             "rows in an array with NaN elsewhere, and save it by numpy.save"
         )
+    if np.any(entries < 0):
+        raise FileError("its schedule (nuslist) has a negative entry, but rows count from 0")
     several = len(values) // count
+    limit.check_array((int(entries.max()) + 1, several, values.shape[1]), values.dtype)
     full = np.full((entries.max() + 1, several, values.shape[1]), np.nan, dtype=values.dtype)
     full[entries[:, 0]] = values.reshape(count, several, -1)
     return full.reshape(-1, values.shape[1])
 
 
-def read_miniseed(path: Path, variable: str | None) -> Table:
+def read_miniseed(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read a trace of a MiniSEED file; gaps between its segments are NaN."""
     try:
         import obspy
     except ImportError as error:
         raise ImportError("MiniSEED files need ObsPy: pip install obspy") from error
+    _check_traces(obspy.read(str(path), headonly=True), limit)
     stream: Any = obspy.read(str(path))
     stream.merge(method=1)
     traces = {trace.id: trace for trace in stream}
@@ -101,6 +118,16 @@ def read_miniseed(path: Path, variable: str | None) -> Table:
     rate, start = trace.stats.sampling_rate, trace.stats.starttime
     notes = (f"{name}, sampled at {rate:g} Hz from {start}",)
     return Table(numbers(values), variable=name, notes=notes)
+
+
+def _check_traces(segments: Any, limit: SizeLimit) -> None:
+    """Raise an error if traces with their gaps would take too much memory."""
+    times: dict[str, list[Any]] = {}
+    for segment in segments:
+        about = segment.stats
+        ends = times.setdefault(segment.id, [])
+        ends += [about.starttime, about.endtime]
+        limit.check_array((int((max(ends) - min(ends)) * about.sampling_rate) + 1,), float)
 
 
 def write_nothing(path: Path, table: Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -157,3 +157,16 @@ def column_number(column: Column, names: Sequence[str] | None, width: int) -> in
     if not 1 <= number <= width:
         raise FileError(f"no column {number}: there are {width}, counted from 1")
     return number - 1
+
+
+def with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
+    """Return the table with some of the columns of a two-dimensional array, or all."""
+    if columns is None:
+        return table
+    if table.values.ndim != 2:
+        raise FileError(
+            f"columns are chosen from two-dimensional arrays, but this has shape "
+            f"{table.values.shape}"
+        )
+    chosen = column_numbers(columns, None, table.values.shape[1])
+    return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])

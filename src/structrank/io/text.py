@@ -35,6 +35,7 @@ import numpy as np
 from .cells import Cells, found_decimal
 from .dates import CLOCK, DATE, as_written, in_iso
 from .headings import has_header, is_index, is_unnamed_index, units_row
+from .limits import SizeLimit
 from .lines import Row, Rows, TextOptions, read_rows, separators
 from .table import Column, FileError, Table, TextStyle, column_number, column_numbers
 
@@ -47,10 +48,11 @@ def read_text(
     columns: Sequence[Column] | None,
     index: Column | bool | None,
     header: bool | None,
-    options: TextOptions = TextOptions(),
+    options: TextOptions,
+    limit: SizeLimit,
 ) -> Table:
     """Read the table in a text file; see `read` for the arguments."""
-    found = read_rows(path, suffix, options)
+    found = read_rows(path, suffix, options, limit)
     hint = f" ({separators(suffix)} separate cells)" if options.sep is None else ""
     return table_of(found, columns, index, header, options, hint)
 

@@ -1,0 +1,84 @@
+"""Zarr arrays and groups in folders; nothing outside the folder is read."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import check_unnamed, chosen, is_numeric, numbers, require
+from .limits import SizeLimit
+from .table import FileError, Table
+
+
+def read_zarr(path: Path, variable: str | None, limit: SizeLimit) -> Table:
+    """Read a Zarr array, or one array of a Zarr group; chunks that are not there are missing."""
+    zarr = require("zarr")
+    _check_inside(path)
+    # Metadata gathered in one file could name arrays outside the folder.
+    opened = zarr.open(path, mode="r", use_consolidated=False)
+    if isinstance(opened, zarr.Array):
+        check_unnamed(variable, "Zarr array")
+        if not is_numeric(opened):
+            raise FileError(f"its entries are {opened.dtype}, not numbers")
+        return _read(path, opened, None, limit)
+    arrays = {
+        name: member
+        for name, member in opened.members(max_depth=None, use_consolidated_for_children=False)
+        if isinstance(member, zarr.Array) and is_numeric(member)
+    }
+    name = chosen(
+        {name: array.shape for name, array in arrays.items()}, variable and variable.strip("/")
+    )
+    return _read(path, arrays[name], name, limit)
+
+
+def _check_inside(path: Path) -> None:
+    """Raise an error if a symbolic link leads out of the folder."""
+    inside = path.resolve()
+    for folder, folders, files in os.walk(path):
+        for name in (*folders, *files):
+            place = Path(folder, name)
+            if place.is_symlink() and not place.resolve().is_relative_to(inside):
+                raise FileError(
+                    f"{place.relative_to(path)} is a symbolic link that leads out of the folder, "
+                    "which is refused, since a folder could show other files in this way: copy the "
+                    "values into it"
+                )
+
+
+def _read(path: Path, array: Any, name: str | None, limit: SizeLimit) -> Table:
+    """The values, with NaN where chunks are not in the folder."""
+    limit.check_array(array.shape, array.dtype)
+    sizes = array.shards or array.chunks
+    counts = [-(-length // size) for length, size in zip(array.shape, sizes, strict=True)]
+    limit.check_cells(np.prod(counts, dtype=float))
+    gone = [
+        place
+        for place in itertools.product(*map(range, counts))
+        if not (path / array.path / array.metadata.encode_chunk_key(place)).is_file()
+    ]
+    values = numbers(array[...])
+    for place in gone:
+        values[tuple(slice(k * n, (k + 1) * n) for k, n in zip(place, sizes, strict=True))] = np.nan
+    notes: tuple[str, ...] = ()
+    if gone:
+        notes = (
+            f"{len(gone)} of {np.prod(counts)} chunks are not in the folder; their values were "
+            f"read as missing (if chunks of the fill value {array.fill_value} were left out on "
+            "purpose, fill the missing values with it)",
+        )
+    return Table(values, variable=name, notes=notes)
+
+
+def write_zarr(path: Path, table: Table) -> None:
+    """Write a Zarr array, or a group with one array if the table has a variable name."""
+    zarr = require("zarr")
+    every = {"write_empty_chunks": True}  # a chunk that is not there is missing
+    if table.variable is None:
+        zarr.create_array(path, data=table.values, config=every)
+    else:
+        zarr.create_group(path).create_array(table.variable, data=table.values, config=every)

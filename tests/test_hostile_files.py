@@ -1,0 +1,277 @@
+"""Files that reach for other files, or for more memory than there is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import zipfile
+from types import SimpleNamespace
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import zarr
+from scipy.io import wavfile
+
+from structrank.io import FileError, Table, limits, read, write
+from structrank.io.limits import SizeLimit
+
+SECRET = b"secret of another file " * 8
+MATLAB = {"MATLAB_class": np.bytes_("double")}
+
+
+@pytest.fixture
+def secret(tmp_path):
+    path = tmp_path / "secret"
+    path.write_bytes(SECRET)
+    return path
+
+
+def hdf5(folder, kind, secret, suffix):
+    """A file that leads elsewhere."""
+    path = folder / f"a{suffix}"
+    other = folder / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["values"] = np.arange(5.0)
+    userblock = 512 if suffix == ".mat" else 0
+    with h5py.File(path, "w", userblock_size=userblock) as file:
+        if kind == "external storage":
+            file.create_dataset("x", (20,), "u1", external=[(str(secret), 0, 20)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((5,), "f8")
+            layout[:] = h5py.VirtualSource(other, "values", (5,))
+            file.create_virtual_dataset("x", layout)
+        elif kind == "link":
+            file["x"] = h5py.ExternalLink(str(other), "/values")
+        elif kind == "soft link":
+            file["far"] = h5py.ExternalLink(str(other), "/")
+            file["x"] = h5py.SoftLink("/far/values")
+        if "link" not in kind:
+            file["x"].attrs.update(MATLAB)
+    if userblock:
+        start = b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM"
+        with path.open("r+b") as file:
+            file.write(start)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".mat"])
+@pytest.mark.parametrize("kind", ["external storage", "virtual", "link", "soft link"])
+def test_hdf5_shows_no_other_file(tmp_path, secret, kind, suffix):
+    path = hdf5(tmp_path, kind, secret, suffix)
+    for variable in ("x", None):
+        with pytest.raises(FileError, match="which is refused, since a file could show others"):
+            read(path, variable=variable)
+
+
+def test_soft_links_inside_a_file(tmp_path):
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["deep/values"] = np.arange(3.0)
+        file["near"] = h5py.SoftLink("deep")
+        file["deep/here"] = h5py.SoftLink("values")
+        file["circle"] = h5py.SoftLink("/circle")
+    for name in ("deep/values", "near/values", "deep/here", "near/here"):
+        np.testing.assert_array_equal(read(path, variable=name).values, np.arange(3.0))
+    with pytest.raises(FileError, match="a link that leads to itself"):
+        read(path, variable="circle")
+    with pytest.raises(FileError, match='no array "nothing/here"'):
+        read(path, variable="nothing/here")
+
+
+@pytest.mark.parametrize("what", ["chunk", "array", "up"])
+def test_zarr_stays_in_its_folder(tmp_path, what):
+    other = zarr.create_group(tmp_path / "other.zarr")
+    other.create_array("x", data=np.arange(5.0))
+    path = tmp_path / "a.zarr"
+    group = zarr.create_group(path)
+    group.create_array("y", data=np.ones(5))
+    if what == "chunk":
+        (path / "y" / "c" / "0").unlink()
+        (path / "y" / "c" / "0").symlink_to(tmp_path / "other.zarr" / "x" / "c" / "0")
+    elif what == "array":
+        (path / "x").symlink_to(tmp_path / "other.zarr" / "x")
+    else:  # gathered metadata that name an array above the folder
+        about = json.loads((path / "zarr.json").read_text())
+        there = json.loads((tmp_path / "other.zarr" / "x" / "zarr.json").read_text())
+        about["consolidated_metadata"] = {
+            "kind": "inline",
+            "must_understand": False,
+            "metadata": {"../other.zarr/x": there},
+        }
+        (path / "zarr.json").write_text(json.dumps(about))
+        np.testing.assert_array_equal(read(path).values, np.ones(5))
+        with pytest.raises(FileError, match="no array"):
+            read(path, variable="../other.zarr/x")
+        return
+    with pytest.raises(FileError, match="a symbolic link that leads out of the folder"):
+        read(path)
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_missing_chunks_are_missing_values(tmp_path, version):
+    path = tmp_path / "a.zarr"
+    data = np.arange(28).reshape(7, 4)
+    zarr.create_array(path, data=data, chunks=(3, 2), zarr_format=version)
+    assert read(path).notes == ()
+    os.unlink(path / {2: "2.1", 3: "c/2/1"}[version])
+    found = read(path)
+    expected = data.astype(float)
+    expected[6:, 2:] = np.nan
+    np.testing.assert_array_equal(found.values, expected)
+    assert found.notes[0].startswith("1 of 6 chunks are not in the folder; their values were read")
+
+
+def test_written_zeros_are_no_missing_chunks(tmp_path):
+    write(tmp_path / "a.zarr", Table(np.zeros(4)))
+    np.testing.assert_array_equal(read(tmp_path / "a.zarr").values, np.zeros(4))
+
+
+# -- size -------------------------------------------------------------------------------
+
+HUGE = 2_000_000_000  # values
+
+
+def header(shape):
+    """The start of an NPY file that promises many zeros."""
+    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}"
+    return np.lib.format.magic(1, 0) + (len(text) + 1).to_bytes(2, "little") + f"{text}\n".encode()
+
+
+def npy(path):
+    path.write_bytes(header((HUGE,)) + bytes(80))
+
+
+def npz(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("x.npy", header((HUGE,)) + bytes(80))
+
+
+def gz(path):
+    with gzip.open(path, "wb") as file:
+        for _ in range(20):
+            file.write(b"0\n" * 500_000)
+
+
+def h5(path):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", (HUGE,), "f8", chunks=(1000,))
+
+
+def zarray(path):
+    zarr.create_array(path, shape=(HUGE,), dtype="f8", chunks=(HUGE,))
+
+
+def mat(path):
+    scipy.io.savemat(path, {"x": np.zeros(2_000_000)}, do_compression=True)
+
+
+def excel(path):
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    book = openpyxl.Workbook()
+    book.active["A1048576"] = 1.0
+    book.active["XFD1"] = 1.0
+    book.save(path)
+
+
+def parquet(path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    import pandas as pd
+
+    pd.DataFrame({"x": np.zeros(2_000_000)}).to_parquet(path)
+
+
+def feather(path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    import pandas as pd
+
+    pd.DataFrame({"x": np.zeros(200_000)}).to_feather(path, chunksize=70_000)
+
+
+def records(path):
+    path.write_text("[" + "0," * 200_000 + "0]")
+
+
+def wav(path):
+    wavfile.write(path, 8000, np.zeros(2_000_000, dtype=np.uint8))
+
+
+def pipe(path):
+    path.write_bytes(bytes(12_000_000))
+
+
+BOMBS = {
+    "a.npy": (npy, "16 GB"),
+    "a.npz": (npz, "16 GB"),
+    "a.csv.gz": (gz, "more than 10 MB"),
+    "a.h5": (h5, "16 GB"),
+    "a.zarr": (zarray, "16 GB"),
+    "a.mat": (mat, "32 MB"),
+    "a.xlsx": (excel, "3.44 TB"),
+    "a.parquet": (parquet, "400 MB"),
+    "a.feather": (feather, "40 MB"),
+    "a.json": (records, "40 MB"),
+    "a.wav": (wav, "18 MB"),
+    "a.fid": (pipe, "24 MB"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_sizes_are_checked_before_unpacking(tmp_path, name):
+    make, size = BOMBS[name]
+    path = tmp_path / name
+    make(path)
+    with pytest.raises(FileError, match=f"it would take {size} of memory, but at most 10 MB"):
+        read(path, max_size="10MB")
+
+
+def test_a_schedule_cannot_ask_for_more(tmp_path, monkeypatch):
+    for name in ("acqus", "ser"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "nuslist").write_text("0\n2000000000\n")
+    about = {"acqus": {}}
+    fake = SimpleNamespace(read=lambda *_, **__: (about, np.ones((2, 4), complex)))
+    monkeypatch.setitem(sys.modules, "nmrglue", SimpleNamespace(bruker=fake))
+    with pytest.raises(FileError, match="it would take 128 GB of memory"):
+        read(tmp_path, max_size="1GB")
+    (tmp_path / "nuslist").write_text("0\n-1\n")
+    with pytest.raises(FileError, match="a negative entry"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5", ".zarr", ".feather", ".parquet"])
+def test_the_error_names_a_size_that_suffices(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write(path, Table(np.arange(1000.0), names=("x",)))
+    size = 3000
+    for _ in range(5):  # some formats are checked more than once
+        try:
+            read(path, max_size=size)
+            break
+        except FileError as error:
+            size = int(str(error).split("max_size=")[1].rstrip(")"))
+    assert 3000 < size < 1e6
+    read(path, max_size=size)
+
+
+def test_words_for_sizes():
+    sizes = {"2GB": 2e9, "500 mb": 5e8, "1.5kiB": 1536, "7": 7, 10: 10, 1e6: 1e6}
+    assert {size: SizeLimit(size).most for size in sizes} == sizes
+    for wrong in ("2 giga", "", "-1GB", 0, np.inf, True, "0"):
+        with pytest.raises(FileError, match="max_size is"):
+            SizeLimit(wrong)
+
+
+def test_the_default_is_a_share_of_memory(tmp_path, monkeypatch):
+    container = tmp_path / "memory.max"
+    monkeypatch.setattr(limits, "CONTAINER", container)
+    whole = SizeLimit().most
+    container.write_text("max\n")
+    assert SizeLimit().most == whole
+    container.write_text("1000000\n")
+    assert SizeLimit().most == 5e5
+    monkeypatch.delattr(os, "sysconf")
+    assert SizeLimit().most == 4e9
