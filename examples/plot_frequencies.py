@@ -36,14 +36,13 @@ ax.set(xlabel="time (s)", ylabel="signal", ylim=(-2.2, 2.8))
 ax.legend(frameon=False, ncols=2, loc="upper center")
 
 # %%
-# A real tone is a pair of modes at plus and minus its frequency; we show the positive ones. We know
-# that the tones do not decay.
+# With the time between samples, the table has frequencies in hertz, one row per tone. We know that
+# the tones do not decay.
 
-modes = frequencies(samples, undamped=True)
-positive = modes.frequencies[:, 0] > 0
-found = rate * modes.frequencies[positive, 0]
-bars = rate * modes.stderr.frequencies[positive, 0]
-amplitudes = 2 * np.abs(modes.amplitudes[positive])
+table = frequencies(samples, undamped=True, dt=1 / rate).table()
+found, bars, amplitudes = (
+    table[name] for name in ("frequency_Hz", "frequency_Hz_stderr", "amplitude")
+)
 for f, bar in zip(found, bars, strict=True):
     print(f"{f:.2f} +- {bar:.2f} Hz")
 

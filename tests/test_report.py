@@ -186,6 +186,7 @@ class TestRecovery:
         assert ", given" in text
         assert "noise unknown" in text
         assert "Modes" not in text
+        assert "Oscillations" not in text
 
     def test_channels_of_unlike_size_and_irregular_numbers(self, tmp_path):
         wave = np.stack([np.cos(0.3 * T), 1000 * np.sin(0.3 * T)])

@@ -51,7 +51,7 @@ _HOMES = {
         "solve_trusted",
         "solve_within",
     ),
-    "modal": ("ModeErrors", "Modes", "Refit", "find_modes", "refit"),
+    "modal": ("ModeErrors", "Modes", "Oscillations", "Refit", "find_modes", "refit"),
     "selection": ("Selection", "choose_rank", "noise_mu", "path", "select_mu"),
     "signals": (
         "Cost",

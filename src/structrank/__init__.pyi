@@ -3,6 +3,7 @@
 from .modal import (
     ModeErrors,
     Modes,
+    Oscillations,
     Refit,
     find_modes,
     refit,
@@ -115,6 +116,7 @@ __all__ = [
     "Modes",
     "NotPositiveReal",
     "Operator",
+    "Oscillations",
     "OutputModel",
     "Penalized",
     "Problem",

@@ -157,6 +157,12 @@ model_options = combined(
     channels_option,
     rank_option,
     click.option("--sigma", type=POSITIVE, help="Standard deviation of the noise, if known."),
+    click.option(
+        "--dt",
+        type=POSITIVE,
+        metavar="SECONDS",
+        help="Time between samples, for frequencies in Hz. Default: from the index.",
+    ),
     click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
 )
 limit_options = combined(

@@ -18,7 +18,7 @@ from .inputs import Given, read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 
-NO_COST = ("sigma", "undamped", "max_gap", "bounds")  # options that `estimate_cost` has not
+NO_COST = ("sigma", "undamped", "max_gap", "bounds", "dt")  # options that `estimate_cost` has not
 signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),

@@ -38,16 +38,17 @@ def frequencies(
 ) -> None:
     """Find the sinusoids in the signal in FILE.
 
-    They may be damped, and they have standard errors. Frequencies are in cycles per sample:
-    multiply them by the sampling rate for hertz. A damping is the decay of the logarithm per
-    sample. A real sinusoid consists of two modes with opposite frequencies. Without --out the table
-    is printed, as CSV in a pipe.
+    They may be damped, and all numbers have standard errors. Frequencies are in cycles per sample,
+    and also in Hz or per year if the index has times or --dt is given. A real signal has one row
+    per oscillation, with period and damping time; a complex signal has one row per mode, whose
+    damping is the decay of the logarithm per sample. Without --out the table is printed, as CSV in
+    a pipe.
 
     \b
     Examples:
       structrank frequencies fid.npy
       structrank frequencies signal.csv --rank 4 --plot spectrum.png > modes.csv
-      structrank frequencies vibration.csv --columns x,y,z --out modes.csv
+      structrank frequencies vibration.csv --columns x,y,z --dt 0.001 --out modes.csv
     """  # noqa: D301
     from .. import frequencies as work
     from .. import modes_table

@@ -7,7 +7,8 @@ fixed rank.
 
 from .esprit import find_modes
 from .modes import ModeErrors, Modes
+from .oscillations import Oscillations
 from .refit_result import Refit
 from .refitting import refit
 
-__all__ = ["ModeErrors", "Modes", "Refit", "find_modes", "refit"]
+__all__ = ["ModeErrors", "Modes", "Oscillations", "Refit", "find_modes", "refit"]

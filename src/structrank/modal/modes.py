@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._array import Array, NDArray
 from .._checks import positive_ints
+from ..io.sampling import Sampling
 from ..views import plot_modes, plot_poles
+from .oscillations import Oscillations, conjugate_rows, numbered_columns
 
 MAX_GROWTH = 340.0  # largest exponent of a mode: exp of twice this still is a double
 
@@ -80,20 +83,27 @@ class Modes:
         Decay of the logarithm per sample along each axis; negative for growth.
     amplitudes : complex or array, shape (r,), or (r, channels) for several channels
         The modulus is the size and the angle is the phase at the origin. The modes of a real
-        signal come in conjugate pairs.
+        signal come in conjugate pairs. They are shown as `oscillations`, one for each pair, in
+        tables, pictures and when printed.
     stderr : ModeErrors, optional
         Standard errors of all these numbers.
+    sampling : Sampling, optional
+        Time between samples: the units of tables and pictures.
 
     Examples
     --------
     >>> import numpy as np
     >>> from structrank import Modes
-    >>> cosine = Modes([0.25, -0.25], amplitudes=0.5)
-    >>> cosine
+    >>> Modes([0.25, -0.1], amplitudes=[0.5, 0.2])
     Modes
        amplitude       phase   frequency     damping
              0.5           0        0.25           0
-             0.5           0       -0.25           0
+             0.2           0        -0.1           0
+    >>> cosine = Modes([0.25, -0.25], amplitudes=0.5)
+    >>> cosine
+    Oscillations (times in samples)
+    amplitude  phase  frequency  period  damping time
+            1      0       0.25       4             -
     >>> np.round(cosine.signal(5).real, 12) + 0.0
     array([ 1.,  0., -1.,  0.,  1.])
     >>> len(cosine[cosine.frequencies[:, 0] > 0])
@@ -104,6 +114,7 @@ class Modes:
     dampings: Array = 0.0
     amplitudes: Array = 1.0
     stderr: ModeErrors | None = None
+    sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
         f = _columns(self.frequencies)
@@ -140,7 +151,8 @@ class Modes:
         """Some of the modes, by a mask, a slice or a list of numbers."""
         which = np.atleast_1d(np.arange(len(self))[chosen])
         stderr = None if self.stderr is None else self.stderr._reordered(which)
-        return Modes(self.frequencies[which], self.dampings[which], self.amplitudes[which], stderr)
+        parts = (self.frequencies[which], self.dampings[which], self.amplitudes[which])
+        return Modes(*parts, stderr, self.sampling)
 
     def signal(self, shape: int | tuple[int, ...]) -> NDArray:
         """The sum of the modes on a grid.
@@ -175,8 +187,62 @@ class Modes:
         poles: NDArray = np.exp(2j * np.pi * self.frequencies - self.dampings)
         return poles
 
+    @cached_property
+    def _conjugates(self) -> tuple[NDArray, NDArray] | None:
+        return conjugate_rows(self.frequencies, self.dampings, self.amplitudes)
+
+    @property
+    def real(self) -> bool:
+        """Whether these are the modes of a real signal: conjugate pairs and real modes."""
+        return self._conjugates is not None
+
+    def oscillations(self) -> Oscillations:
+        """The modes of a real signal, one row for each conjugate pair.
+
+        Returns
+        -------
+        Oscillations
+        """
+        if self._conjugates is None:
+            raise ValueError(
+                "these are modes of a complex signal, but oscillations need conjugate pairs: use "
+                "the frequencies, dampings and amplitudes of the modes themselves"
+            )
+        return Oscillations.of(self, *self._conjugates)
+
+    def table(self) -> dict[str, NDArray]:
+        """Columns of the table of modes, those of `oscillations` if the signal is real.
+
+        Returns
+        -------
+        dict of str to ndarray
+            As of `modes_table`.
+        """
+        if self.real:
+            return self.oscillations().table()
+        a, errors, unit = self.amplitudes, self.stderr, self.sampling
+        columns = [
+            ("amplitude", np.abs(a), None if errors is None else errors.amplitudes),
+            ("phase", np.angle(a), None if errors is None else errors.phases),
+            ("frequency", self.frequencies, None if errors is None else errors.frequencies),
+            ("damping", self.dampings, None if errors is None else errors.dampings),
+        ]
+        if unit is not None:
+            name = f"frequency_{unit.frequency.replace(' ', '_')}"
+            scaled = None if errors is None else unit.rate * errors.frequencies
+            columns.insert(3, (name, unit.rate * self.frequencies, scaled))
+        return numbered_columns(columns)
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, one row per mode or oscillation."""
+        import pandas as pd
+
+        return pd.DataFrame(self.table())
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the spectrum: amplitudes and frequencies, with standard errors where known.
+
+        A conjugate pair of a real signal is one oscillation, at its positive frequency.
 
         Parameters
         ----------
@@ -187,12 +253,23 @@ class Modes:
         -------
         Axes or list of Axes
         """
-        errors = self.stderr
+        f, a, errors = self.frequencies, self.amplitudes, None
+        if self.stderr is not None:
+            errors = (self.stderr.frequencies, self.stderr.amplitudes)
+        if self.real:
+            shown = self.oscillations()
+            f, a = shown.frequencies, shown.amplitudes
+            if shown.stderr is not None:
+                errors = (shown.stderr["frequencies"], shown.stderr["amplitudes"])
+        rate, unit = 1.0, "cycles per sample"
+        if self.sampling is not None:
+            rate, unit = self.sampling.rate, self.sampling.frequency
         return plot_modes(
-            self.frequencies,
-            self.amplitudes,
-            frequency_errors=None if errors is None else errors.frequencies,
-            amplitude_errors=None if errors is None else errors.amplitudes,
+            rate * f,
+            a,
+            frequency_errors=None if errors is None else rate * errors[0],
+            amplitude_errors=None if errors is None else errors[1],
+            unit=unit,
             ax=ax,
         )
 
@@ -214,6 +291,8 @@ class Modes:
         return len(self.frequencies)
 
     def __repr__(self) -> str:
+        if len(self) and self.real:
+            return repr(self.oscillations())
         width = 12 * self.frequencies.shape[1]
         lines = [
             "Modes",

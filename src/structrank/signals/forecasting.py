@@ -26,6 +26,7 @@ from .effort import checked
 from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
 from .reports import forecast_report
+from .units import signal_sampling, with_sampling
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,6 +157,7 @@ def forecast(
     window: int | None = None,
     channels: int | None = None,
     sigma: float | None = None,
+    dt: float | None = None,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
     effort: str = "normal",
@@ -189,6 +191,8 @@ def forecast(
         of held-out samples and are forecast alone, unless rank is given.
     sigma : float, optional
         Standard deviation of the noise, if known.
+    dt : float, optional
+        Seconds between samples, for frequencies in Hz; see `recover`.
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
@@ -224,6 +228,7 @@ def forecast(
     values = to_numpy(given.values)
     channels = given.channels if channels is None else channels
     _check_series(values, channels)
+    sampling = signal_sampling(samples, channels, dt)
     units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
     values = units.common(values)
     how = Extrapolation(window, channels, sigma, undamped, rng)
@@ -237,7 +242,7 @@ def forecast(
         level=level,
         weights=_weights(found),
         rank=ahead.rank,
-        modes=cast(Modes, ahead.modes),
+        modes=cast(Modes, with_sampling(ahead.modes, sampling)),
         past_error=_past_error(found),
         refits=[one.fit for one in found],
         channels=channels,

@@ -10,6 +10,7 @@ from .._array import to_numpy
 from .._checks import one_of
 from .._watch import clock, watched
 from ..io.containers import Unwrapped, unwrap
+from ..io.sampling import Sampling
 from .caller import status_of
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import channel_units
@@ -22,6 +23,7 @@ from .limits import Limits
 from .problems import hankel_problem
 from .recovery_result import Recovery
 from .solutions import Known
+from .units import signal_sampling, with_sampling
 
 KINDS = (AUTO, FitOfModes.name, ConvexSolution.name, ComponentModel.name)
 
@@ -38,6 +40,7 @@ def recover(
     level: float = 0.95,
     max_gap: int | None = None,
     bounds: tuple[float | None, float | None] | None = None,
+    dt: float | None = None,
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
@@ -97,6 +100,9 @@ def recover(
         answer is conditioned on them, value by value: the mean and the standard deviation of the
         Gaussian distribution of each value inside the bounds, and quantiles of that of a new
         sample, moved where they would leave out the mean. Samples may lie outside.
+    dt : float, optional
+        Seconds between samples, for frequencies in Hz and times in seconds. Default: from the
+        index, if it has times, or a unit in its name such as "time (ms)".
     undamped : bool
         The modes are known to be undamped.
     robust : bool
@@ -139,6 +145,7 @@ def recover(
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
     limits.check(given.values, axis)
+    sampling = signal_sampling(samples, axis, dt)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
     may_be_large = window is rank is None and kind == AUTO
@@ -149,7 +156,7 @@ def recover(
     left = limits.left(np.isnan(to_numpy(given.values)) | outliers, axis)
     return Recovery(
         **_values(limits.parts(estimate, level, left), given),
-        **_how_found(found, estimate, sigma),
+        **_how_found(found, estimate, sigma, sampling),
         level=level,
         outliers=outliers,
         left=left,
@@ -167,11 +174,13 @@ def _values(parts: list[Any], given: Unwrapped) -> dict[str, Any]:
     return {name: given.wrap(part) for name, part in zip(names, parts, strict=True)}
 
 
-def _how_found(found: Found, estimate: Estimate, sigma: float | None) -> dict[str, Any]:
+def _how_found(
+    found: Found, estimate: Estimate, sigma: float | None, sampling: Sampling | None
+) -> dict[str, Any]:
     """What a `Recovery` says about how it was found."""
     return {
         "rank": estimate.rank,
-        "modes": estimate.modes,
+        "modes": with_sampling(estimate.modes, sampling),
         "sigma": sigma if estimate.sigma is None else estimate.sigma,
         "kind": found.candidate.name,
         "solve": found.solve,

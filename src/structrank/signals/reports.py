@@ -109,10 +109,13 @@ def modes_section(modes: Modes) -> Section:
     """Describe modes: spectrum, poles, and a table with standard errors."""
     if not len(modes):
         return Section("Modes", [Paragraph("There are none: the samples look like noise.")])
+    kind, count = "modes", len(modes)
+    if modes.real:
+        kind, count = "oscillations", len(modes.oscillations())
     one_axis = modes.frequencies.shape[1] == 1
     spectrum = Picture(
         modes.plot,
-        f"The frequencies and amplitudes of {len(modes)} modes",
+        f"The frequencies and amplitudes of {count} {kind}",
         "Amplitudes by frequency, with standard errors."
         if one_axis
         else "Frequencies along the axes; areas are amplitudes.",
@@ -122,20 +125,25 @@ def modes_section(modes: Modes) -> Section:
         f"The poles of {len(modes)} modes in the complex plane, with the unit circle",
         "Poles. A mode inside the circle decays, one outside grows.",
     )
-    return Section("Modes", [SideBySide([spectrum, poles]), _modes_table(modes)])
+    return Section(kind.capitalize(), [SideBySide([spectrum, poles]), _modes_table(modes)])
 
 
 def _modes_table(modes: Modes) -> NumberTable:
     columns = modes_table(modes)
-    unknown = np.full(len(modes), np.nan)
+    unknown = np.full(len(next(iter(columns.values()))), np.nan)
     head = [name for name in columns if not name.endswith(STDERR)]
     pairs = [zip(columns[name], columns.get(name + STDERR, unknown), strict=True) for name in head]
     rows = list(zip(*([number_and_error(*both) for both in pair] for pair in pairs), strict=True))
+    if modes.real:
+        times = "samples" if modes.sampling is None else modes.sampling.time
+        units = f"Periods and damping times are in {times}; inf: it does not repeat or decay."
+    else:
+        units = "Dampings are in 1 / sample."
     return NumberTable(
         [name.replace("_", " ") for name in head],
         rows,
-        "Value ± standard error. Frequencies are in cycles per sample, dampings in 1 / sample, "
-        "phases in radians. The modes of a real signal come in pairs of opposite frequency.",
+        "Value ± standard error. Frequencies are in cycles per sample, unless their name says "
+        f"another unit; phases are in radians, at the first sample. {units}",
     )
 
 

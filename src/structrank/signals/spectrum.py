@@ -35,6 +35,7 @@ def frequencies(
     channels: int | None = None,
     rank: int | None = None,
     sigma: float | None = None,
+    dt: float | None = None,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
     effort: str = "normal",
@@ -61,6 +62,9 @@ def frequencies(
         Number of modes, if known; a real sinusoid is two.
     sigma : float, optional
         Standard deviation of the noise, if known.
+    dt : float, optional
+        Seconds between samples, for tables and pictures in Hz and seconds. Default: from the index,
+        if it has times, or a unit in its name such as "time (ms)".
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
@@ -77,7 +81,9 @@ def frequencies(
     -------
     Modes
         Largest amplitude first, with standard errors in `stderr` if the noise level is known or can
-        be estimated. Frequencies are in cycles per sample: multiply by the sampling rate for hertz.
+        be estimated. Its `frequencies` are in cycles per sample; printed, in `to_frame()` and in
+        pictures it has also those in Hz or per year where the time between samples is known, and
+        one row per oscillation if the signal is real.
 
     Raises
     ------
@@ -95,6 +101,9 @@ def frequencies(
     >>> modes = frequencies(samples)
     >>> print(f"{modes.frequencies[0, 0]:.3f} +- {modes.stderr.frequencies[0, 0]:.4f}")
     0.120 +- 0.0001
+    >>> frequencies(samples, dt=0.01).to_frame()[["frequency_Hz", "period_s"]].round(3)
+       frequency_Hz  period_s
+    0        11.993     0.083
     """
     found = recover(
         samples,
@@ -102,6 +111,7 @@ def frequencies(
         channels=channels,
         rank=rank,
         sigma=sigma,
+        dt=dt,
         kind=FitOfModes.name,
         undamped=undamped,
         rng=rng,

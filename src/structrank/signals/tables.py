@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .._array import NDArray
 from ..modal.modes import Modes
 
@@ -18,40 +16,23 @@ def modes_table(modes: Modes) -> dict[str, NDArray]:
     Returns
     -------
     dict of str to ndarray
-        `amplitude`, `phase`, `frequency` and `damping`, one row per mode, each followed by its
-        standard error, `amplitude_stderr` and so on, if there is one. Several channels are
-        numbered, `amplitude_1`, `amplitude_2`, and so are several axes, `frequency_1`.
+        For a real signal one row per oscillation: `amplitude`, `phase`, `frequency` (cycles per
+        sample), `period` and `damping_time` (samples). For a complex signal one row per mode:
+        `amplitude`, `phase`, `frequency` and `damping`. Each is followed by its standard error,
+        `amplitude_stderr` and so on, if there is one. Where the time between samples is known,
+        there are also frequencies in its unit, such as `frequency_Hz`, and times have theirs,
+        `period_s`. Several channels are numbered, `amplitude_1`, `amplitude_2`, and so are several
+        axes, `frequency_1`.
 
     Examples
     --------
     >>> from structrank import Modes, modes_table
     >>> for name, column in modes_table(Modes([0.25, -0.25], amplitudes=0.5)).items():
     ...     print(name, column)
-    amplitude [0.5 0.5]
-    phase [0. 0.]
-    frequency [ 0.25 -0.25]
-    damping [0. 0.]
+    amplitude [1.]
+    phase [0.]
+    frequency [0.25]
+    period [4.]
+    damping_time [inf]
     """
-    quantities = {
-        "amplitude": np.abs(modes.amplitudes),
-        "phase": np.angle(modes.amplitudes),
-        "frequency": modes.frequencies,
-        "damping": modes.dampings,
-    }
-    errors: dict[str, NDArray] = {}
-    if modes.stderr is not None:
-        errors = {
-            "amplitude": modes.stderr.amplitudes,
-            "phase": modes.stderr.phases,
-            "frequency": modes.stderr.frequencies,
-            "damping": modes.stderr.dampings,
-        }
-    table = {}
-    for name, values in quantities.items():
-        values = values.reshape(len(modes), -1)
-        for k in range(values.shape[1]):
-            column = name if values.shape[1] == 1 else f"{name}_{k + 1}"
-            table[column] = values[:, k]
-            if errors:
-                table[f"{column}_stderr"] = errors[name].reshape(values.shape)[:, k]
-    return table
+    return modes.table()

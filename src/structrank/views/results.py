@@ -86,6 +86,7 @@ def plot_modes(
     *,
     frequency_errors: NDArray | None = None,
     amplitude_errors: NDArray | None = None,
+    unit: str = "cycles per sample",
     ax: Any = None,
 ) -> Any:
     """Draw the spectrum of modes, with one standard error on either side where it is known.
@@ -97,11 +98,13 @@ def plot_modes(
     Parameters
     ----------
     frequencies : ndarray, shape (r, d)
-        Cycles per sample along each axis.
+        Along each axis, in `unit`.
     amplitudes : ndarray, shape (r,) or (r, channels)
         Real or complex.
     frequency_errors, amplitude_errors : ndarray, optional
         Standard errors, of the same shapes; inf where unknown.
+    unit : str
+        Of the frequencies along one axis.
     ax : Axes, sequence of Axes or Figure, optional
 
     Returns
@@ -136,7 +139,7 @@ def plot_modes(
         if known:
             axis.errorbar(f, sizes, xerr=errors[:, 0], yerr=finite(size_errors), **ERROR_BARS)
         axis.axhline(0, color="0.6", lw=0.8)
-        axis.set(xlabel="frequency (cycles per sample)", ylabel="amplitude")
+        axis.set(xlabel=f"frequency ({unit})", ylabel="amplitude")
         axis.grid(alpha=0.25)
         return axis
     pairs = frequencies.shape[1] - 1
