@@ -529,6 +529,10 @@ class TestSystemsOfColumns:
             r"is asked for more than once, but each .*--inputs and --outputs together\): name",
         )
 
+    def test_modes_with_the_time_between_samples(self, folder, monkeypatch):
+        done = call(folder, [*GOOD["identify"], "--order", "2", "--dt", "0.1"], monkeypatch)
+        assert "mode  frequency" in done.stdout
+
     def test_copies_of_a_column(self, tmp_path, monkeypatch):
         text_file(tmp_path / "s.csv", "a,b", SERIES, SERIES)
         arguments = ["identify", "s.csv", "--inputs", "a", "--outputs", "b"]

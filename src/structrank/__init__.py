@@ -72,6 +72,7 @@ _HOMES = {
     "systems": (
         "CommonDivisor",
         "Comparison",
+        "FittedModel",
         "NotPositiveReal",
         "OutputModel",
         "ResidualTests",

@@ -75,6 +75,7 @@ from .structures import (
 from .systems import (
     CommonDivisor,
     Comparison,
+    FittedModel,
     NotPositiveReal,
     OutputModel,
     ResidualTests,
@@ -101,6 +102,7 @@ __all__ = [
     "Comparison",
     "ConvergenceWarning",
     "Cost",
+    "FittedModel",
     "Forecast",
     "Hankel",
     "Hessenberg",

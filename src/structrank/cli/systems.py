@@ -22,6 +22,12 @@ matrices_option = click.option(
     "--out", type=FILE, help="Write the matrices to an .npz or .mat file."
 )
 
+dt_option = click.option(
+    "--dt",
+    type=POSITIVE,
+    help="Seconds between samples. Prints frequencies in Hz and damping ratios, with errors.",
+)
+
 
 @click.command()
 @shared.input_options
@@ -36,11 +42,7 @@ matrices_option = click.option(
 @click.option(
     "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the noise."
 )
-@click.option(
-    "--dt",
-    type=POSITIVE,
-    help="Seconds between samples. Prints frequencies in Hz and damping ratios, with errors.",
-)
+@dt_option
 @shared.force_option
 @shared.quiet_option
 def realize(
@@ -92,6 +94,7 @@ def realize(
 @matrices_option
 @shared.plot_option
 @click.option("--order", type=click.IntRange(min=1), help="Number of states, if known.")
+@dt_option
 @shared.force_option
 @shared.quiet_option
 def identify(
@@ -102,14 +105,15 @@ def identify(
     out: Path | None,
     plot: Path | None,
     order: int | None,
+    dt: float | None,
     force: bool,
     quiet: bool,
 ) -> None:
     """Find the system between columns of FILE.
 
     It turns the inputs into the outputs. Empty cells and NaN in either are missing. Order and
-    poles are printed. The matrices belong to x' = A x + B v, y = C x + D v + output_offset,
-    v = u - input_offset.
+    poles are printed, and vibration modes with --dt. The matrices belong to x' = A x + B v,
+    y = C x + D v + output_offset, v = u - input_offset.
 
     \b
     Examples:
@@ -121,9 +125,11 @@ def identify(
     _check(out, plot, force)
     given = read_signal(file, [*inputs, *outputs], reading)
     u, y = np.split(given.table.values, [len(inputs)], axis=1)
-    model = work(u, y, order)
+    model = work(u, y, order, dt=dt)
     names = ("A", "B", "C", "D", "x0", "input_offset", "output_offset")
     _finish(model, names, out, plot, force, quiet)
+    if dt is not None:
+        printing.tell(str(model.modes), quiet)
     printing.tell_index(given, quiet, "index     ")
 
 

@@ -10,6 +10,7 @@ from .completion import GapFilling
 from .conditioning import Smoothed
 from .covariances import empirical_covariances, realization_problem, sampling_noise_mu
 from .divisor_fit import DivisorSearch
+from .fitted_model import Estimate, FittedModel
 from .identification import identify
 from .order_search import IdentificationSearch
 from .output_model import OutputModel, StabilityRules, Stabilization
@@ -26,6 +27,8 @@ __all__ = [
     "CommonDivisor",
     "Comparison",
     "DivisorSearch",
+    "Estimate",
+    "FittedModel",
     "GapFilling",
     "IdentificationSearch",
     "LikelihoodRules",

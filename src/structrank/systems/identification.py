@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .._checks import positive, positive_int
+from .._checks import positive
 from ..solvers.driver import warn_if_limited
 from .completion import Completed, completed
+from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .noise_fits import KINDS, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, IdentificationSearch, Search, first_state, with_inputs
+from .preparation import block_rows, check_records, in_units, normalised, orders_to_try
 from .records import paired_records
 from .state_space import StateSpace
 
@@ -34,7 +36,7 @@ def identify(
     dt: float | None = None,
     rng: int | np.random.Generator = 0,
     search: IdentificationSearch = IdentificationSearch(),
-) -> StateSpace:
+) -> FittedModel:
     """Find the system of low order that turns the inputs into the outputs.
 
     1. Gaps are filled. Each input has a model of its own. The joint block-Hankel matrix of inputs
@@ -87,10 +89,12 @@ def identify(
 
     Returns
     -------
-    StateSpace
-        With its noise in innovation form: `K` is zero if the noise is white. `x0` is its state at
-        the first sample of a single record. If no model predicts held-out outputs better than their
-        mean and no order is given, the outputs of the model are this mean, and a warning says so.
+    FittedModel
+        A `StateSpace` with its noise in innovation form: `K` is zero if the noise is white. `x0` is
+        its state at the first sample of a single record. Standard errors of its poles, and of
+        frequencies and damping ratios, are `pole_errors` and `modes`. If no model predicts held-out
+        outputs better than their mean and no order is given, the outputs of the model are this
+        mean, and a warning says so.
 
     Examples
     --------
@@ -114,29 +118,29 @@ def identify(
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
     longest = max(lengths)
     radius = np.exp(-1 / longest) if max_radius is None else positive(max_radius, "max_radius")
-    windows = _windows(window, longest, m, p, search)
-    orders = _orders(order, max_order, max(windows), p)
-    _check_records(records, search)
+    windows = block_rows(window, longest, m, p, search)
+    orders = orders_to_try(order, max_order, max(windows), p)
+    check_records(records, search)
     joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
-    z, centre, scale = _normalised(joined, offset, search)
+    z, centre, scale = normalised(joined, offset, search)
     parts = np.split(z, np.cumsum(lengths)[:-1])
     filled = _completed(parts, completion_window, mu, rng, search)
     whole = _fits(parts, m, filled, windows, offset, radius, search)
     look = Search(whole, orders, search)
     ranked = look.ranked(kinds)
-    best, model = _first_trusted(look, ranked, filled, search)
+    best, fit = _first_trusted(look, ranked, filled, search)
     if best.error >= 1:
         warnings.warn(
             "no model predicts held-out outputs better than their mean: the inputs may not drive "
             "these outputs, or the record is too short or too noisy",
             stacklevel=2,
         )
-        model = model if order is not None else _constant(whole)
+        fit = fit if order is not None else _constant(whole)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
-    model = _in_units(model, centre, scale)
+    model = in_units(fit.model, centre, scale)
     model = replace(model, x0=None, x0_covariance=None) if several else model
-    return replace(model, dt=dt)
+    return FittedModel.of(replace(model, dt=dt), fit.estimate)
 
 
 def _kinds(noise_model: str | None) -> tuple[str, ...]:
@@ -199,7 +203,7 @@ def _fits(
 
 def _first_trusted(
     look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
-) -> tuple[Candidate, StateSpace]:
+) -> tuple[Candidate, Fitted]:
     """The first candidate with no more poles at the bound than most models of its trials."""
     if not ranked:
         raise ValueError(
@@ -207,139 +211,49 @@ def _first_trusted(
             "longer record"
         )
     for best in ranked[: search.tries]:
-        model = _final(look.whole, best, filled, search)
-        if look.doubt(model) <= np.median([look.doubt(m) for m in best.models]):
-            return best, model
+        fit = _final(look.whole, best, filled, search)
+        if look.doubt(fit.model) <= np.median([look.doubt(m) for m in best.models]):
+            return best, fit
     return ranked[0], _final(look.whole, ranked[0], filled, search)
 
 
 def _final(
     whole: NoiseFits, best: Candidate, filled: Completed | None, search: IdentificationSearch
-) -> StateSpace:
+) -> Fitted:
     """The chosen kind and order, fitted to all samples."""
     fit = whole.fitted(best.kind, best.order, best.models)
     assert fit is not None  # the models of the trials are starts
     if len(whole.outputs) > 1:
-        return fit.model
+        return fit
     if best.kind in LIKELY:
         return _with_missing_inputs(whole, fit, filled, search)
-    return replace(fit.model, x0=first_state(fit.model, whole.known_inputs[0], whole.outputs[0]))
+    state = first_state(fit.model, whole.known_inputs[0], whole.outputs[0])
+    return replace(fit, model=replace(fit.model, x0=state))
 
 
 def _with_missing_inputs(
     whole: NoiseFits, fit: Fitted, filled: Completed | None, search: IdentificationSearch
-) -> StateSpace:
+) -> Fitted:
     """The model; missing inputs are fitted with it if next to no noise is left."""
     missing = np.isnan(whole.inputs[0])
     count = np.count_nonzero(missing)
     noise = np.max(np.diag(fit.model.innovation_covariance))
     if filled is None or not 0 < count <= search.most_unknown or noise > search.quiet**2:
-        return fit.model
+        return fit
     problem = replace(whole.problem(fit.model.order), u=whole.filled[0][0])
     spread = filled.errors[: missing.shape[1]]
     joint, theta = with_inputs(
         problem, problem.start(fit.model.A, fit.model.C), missing, spread, search
     )
-    return fit.model if joint is problem else whole.from_theta(joint, theta).model
+    return fit if joint is problem else whole.from_theta(joint, theta)
 
 
-def _constant(whole: NoiseFits) -> StateSpace:
+def _constant(whole: NoiseFits) -> Fitted:
     """A system whose outputs are the means of the records."""
     m, p = whole.inputs[0].shape[1], whole.outputs[0].shape[1]
     y = np.concatenate(whole.outputs)
     mean = np.nanmean(y, axis=0) if whole.offset else np.zeros(p)
     G = np.diag(np.nanmean((y - mean) ** 2, axis=0))
     B, C, D = np.zeros((1, m)), np.zeros((p, 1)), np.zeros((p, m))
-    return StateSpace([[0.0]], B, C, D, innovation_covariance=G, x0=[0.0], output_offset=mean)
-
-
-def _in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
-    """The model of the records, from the model of their normalised channels."""
-    m = model.input_count
-    in_scale, out_scale = scale[:m], scale[m:]
-    with np.errstate(over="ignore", under="ignore"):
-        G = model.innovation_covariance * np.outer(out_scale, out_scale)
-        K = model.K / out_scale
-    if not (np.all(np.isfinite(G)) and np.all(np.isfinite(K))):  # variances that are no numbers
-        G, K = np.zeros_like(G), np.zeros_like(K)
-    return replace(
-        model,
-        B=model.B / in_scale,
-        C=out_scale[:, None] * model.C,
-        D=out_scale[:, None] * model.D / in_scale,
-        K=K,
-        innovation_covariance=G,
-        input_offset=centre[:m],
-        output_offset=centre[m:] + out_scale * model.output_offset,
-    )
-
-
-def _orders(order: int | None, max_order: int, window: int, p: int) -> list[int]:
-    """Orders to try, up to what the outputs in a window determine."""
-    if order is None:
-        orders = list(range(1, positive_int(max_order, "max_order") + 1))
-    else:
-        orders = [positive_int(order, "order")]
-    most = p * (window - 1)
-    possible = [n for n in orders if n <= most]
-    if not possible:
-        raise ValueError(
-            f"order is {order}, but {p} outputs in window={window} block rows determine at most "
-            f"{most} states: lower the order, or use a larger window"
-        )
-    return possible
-
-
-def _check_records(records: list[tuple[NDArray, NDArray]], search: IdentificationSearch) -> None:
-    """Raise an error if a channel is both input and output, or a part has no outputs."""
-    for u, y in records:
-        for i, j in np.ndindex(u.shape[1], y.shape[1]):
-            if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
-                raise ValueError(
-                    f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
-                    "between different channels is expected: remove one of them"
-                )
-    cuts = [(search.folds - 1) * len(y) // search.folds for _, y in records]
-    first = [y[:cut] for (_, y), cut in zip(records, cuts, strict=True)]
-    rest = [y[cut:] for (_, y), cut in zip(records, cuts, strict=True)]
-    if any(all(np.all(np.isnan(y)) for y in part) for part in (first, rest)):
-        raise ValueError(
-            f"no output is seen in the first {cuts[0]} samples, or none in the "
-            f"{len(rest[0])} after them, but models are fitted to the first part and compared on "
-            "the rest: use a part of the record with outputs at its start and at its end"
-        )
-
-
-def _windows(
-    window: int | None, sample_count: int, m: int, p: int, search: IdentificationSearch
-) -> list[int]:
-    """Block rows of the subspace method for which the record is long enough."""
-    most = (sample_count + 1) // (2 * (m + p + 1))  # no more rows than columns
-    if window is not None and positive_int(window, "window") > most:
-        raise ValueError(
-            f"window is {window}, but {sample_count} samples of {m} inputs and {p} outputs are "
-            f"enough for at most {most} block rows"
-        )
-    if most < 2:
-        raise ValueError(
-            f"there are {sample_count} samples, but {m} inputs and {p} outputs need at least "
-            f"{4 * (m + p + 1) - 1}"
-        )
-    return [window] if window is not None else sorted({min(w, most) for w in search.windows})
-
-
-def _normalised(
-    z: NDArray, offset: bool, search: IdentificationSearch
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Channels with mean zero and spread one, with their original means and scales."""
-    unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
-    unit = np.where(unit > 0, unit, 1.0)
-    z = z / unit
-    centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
-    scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
-    if not np.all(scale > search.constant):
-        raise ValueError(
-            f"channel {int(np.argmin(scale))} (inputs come first) is constant where it is seen, "
-            "but a channel that varies is expected: remove it"
-        )
-    return (z - centre) / scale, unit * centre, unit * scale
+    model = StateSpace([[0.0]], B, C, D, innovation_covariance=G, x0=[0.0], output_offset=mean)
+    return whole.judged(model)

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._array import NDArray
 from .arx import Arx
+from .fitted_model import Estimate
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .quasi_newton import QuasiNewton
@@ -59,10 +60,11 @@ class FitRules:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model and its log-likelihood."""
+    """A model, its log-likelihood, and the optimum that it is, if it is one."""
 
     model: StateSpace
     loglikelihood: float
+    estimate: Estimate | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,7 @@ class NoiseFits:
         """The model of one kind, or None if there is no start; `others` are more starts."""
         if kind in ("arx", "reduced"):
             model = self.arx(kind, order) or next(iter(others), None)
-            return None if model is None else self._judged(model)
+            return None if model is None else self.judged(model)
         return (self._white if kind == "white" else self._innovations)(order, others)
 
     def parameter_count(self, kind: str, order: int) -> int:
@@ -171,7 +173,7 @@ class NoiseFits:
             self.inputs, self.outputs, order, self.radius, fixed, input_model=self.input_model
         )
 
-    def _judged(self, model: StateSpace) -> Fitted:
+    def judged(self, model: StateSpace) -> Fitted:
         """A model with its likelihood; the first states are zero."""
         fit = self._likelihood(model.order)
         return Fitted(model, -fit.value_and_gradient(fit.parameters(model))[0])
@@ -196,7 +198,7 @@ class NoiseFits:
         states = np.zeros((len(self.outputs), order))
         states[self._longest] = start.x0
         theta = fit.maximize(fit.parameters(start, states), self.rules.likelihood)
-        return Fitted(fit.system(theta), -fit.value_and_gradient(theta)[0])
+        return Fitted(fit.system(theta), -fit.value_and_gradient(theta)[0], Estimate(fit, theta))
 
     @property
     def _longest(self) -> int:
@@ -225,7 +227,7 @@ class NoiseFits:
             output_offset=offsets if self.offset else None,
         )
         value = -0.5 * np.sum(problem.seen.sum(axis=0) * (np.log(2 * np.pi * variances) + 1))
-        return Fitted(model, float(value))
+        return Fitted(model, float(value), Estimate(problem, theta))
 
     def _innovations(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
         """Prediction-error fit, from the reduced ARX model or from other fits."""
@@ -236,7 +238,8 @@ class NoiseFits:
         if not np.any(np.isfinite(values)):
             return None
         theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
-        return Fitted(_predicting(fit.system(theta)), -fit.value_and_gradient(theta)[0])
+        value = -fit.value_and_gradient(theta)[0]
+        return Fitted(_predicting(fit.system(theta)), value, Estimate(fit, theta))
 
 
 def _predicting(model: StateSpace) -> StateSpace:

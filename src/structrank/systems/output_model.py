@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._array import NDArray
 from ..views import plot_stabilization
+from .fitted_model import Estimate, FittedModel
 from .output_orders import OrderFit, realizations
-from .pole_errors import pole_covariances
-from .state_space import StateSpace
 from .vibration_modes import VibrationModes
 
 
@@ -57,7 +55,7 @@ class Stabilization:
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class OutputModel(StateSpace):
+class OutputModel(FittedModel):
     """A system driven by noise that was found from its outputs. It is a `StateSpace`.
 
     Parameters
@@ -89,24 +87,14 @@ class OutputModel(StateSpace):
         *matrices: Any,
         fits: tuple[OrderFit, ...],
         output_covariances: NDArray,
+        estimate: Estimate | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(*matrices, **options)
+        if fits:
+            estimate = Estimate(fits[0].likelihood, fits[0].theta)
+        super().__init__(*matrices, estimate=estimate, **options)
         object.__setattr__(self, "fits", fits)
         object.__setattr__(self, "output_covariances", output_covariances)
-
-    @cached_property
-    def modes(self) -> VibrationModes:
-        """Natural frequencies, damping ratios and mode shapes, with error bars.
-
-        The standard errors come from the second derivatives of the likelihood, which are computed
-        on first access. They are NaN for `method="covariances"`.
-        """
-        if not self.fits:
-            return VibrationModes.of(self)
-        return VibrationModes.of(
-            self, pole_covariances(self.fits[0].likelihood, self.fits[0].theta)[1]
-        )
 
     @property
     def criteria(self) -> dict[int, float]:

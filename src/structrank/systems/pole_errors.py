@@ -1,4 +1,4 @@
-"""Uncertainty of poles: the information of a likelihood, and the delta method."""
+"""Uncertainty of poles: the information of a likelihood or of least squares, the delta method."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from .._array import NDArray
 from .maximum_likelihood import MaximumLikelihood
+from .output_error import OutputError
+from .simulation import covariance_root
 
 
 @dataclass(frozen=True)
@@ -24,27 +26,34 @@ class InformationRules:
         direction that the samples hardly determine gets a large variance, not a negative one.
     rank : float
         Singular values below this share of the largest count as zero. Rounding.
+    square : float
+        Eigenvalues of products `J^T J` below this share of the largest count as zero. Rounding.
     """
 
     step: float = 1e-3
     least: float = 1e-4
     rank: float = 1e-10
+    square: float = 1e-12
 
 
 def pole_covariances(
-    fit: MaximumLikelihood, theta: NDArray, rules: InformationRules = InformationRules()
+    fit: MaximumLikelihood | OutputError,
+    theta: NDArray,
+    rules: InformationRules = InformationRules(),
 ) -> tuple[NDArray, NDArray]:
     """Poles, and the covariance of the logarithm of each.
 
-    The observed information is the matrix of second derivatives at the maximum, from differences of
-    the exact gradient. A change of the basis of the states changes no likelihood, so these
-    directions are left out: the poles do not depend on them.
+    For maximum likelihood, the observed information is the matrix of second derivatives at the
+    maximum, from differences of the exact gradient. For least squares, the covariance of the
+    parameters is that of linear regression on the derivatives of the outputs, with white noise of
+    the variances that the outputs show. A change of the basis of the states changes no outputs, so
+    these directions are left out: the poles do not depend on them.
 
     Parameters
     ----------
-    fit : MaximumLikelihood
+    fit : MaximumLikelihood or OutputError
     theta : ndarray
-        Parameters of its maximum.
+        Parameters of its optimum.
     rules : InformationRules
 
     Returns
@@ -67,19 +76,46 @@ def pole_covariances(
     >>> poles.round(1), np.sqrt(covariances[:, 0, 0]).round(2)
     (array([0.8]), array([0.02]))
     """
-    directions = _identified(fit, theta, rules)
-    slope = fit.value_and_gradient(theta)[1]
-    changes = [_slope_change(fit, theta, slope, rules.step * d) for d in directions]
-    information = np.array(changes) @ directions.T / rules.step
-    values, vectors = np.linalg.eigh((information + information.T) / 2)
-    root = vectors / np.sqrt(np.maximum(values, rules.least))  # root root^T is the covariance
-    A = fit.split(theta)["A"]
+    if isinstance(fit, OutputError):
+        A, changes = fit.split(theta)[0], _regression(fit, theta, rules)
+    else:
+        A, changes = fit.split(theta)["A"], _likely_changes(fit, theta, rules)
     poles, V = np.linalg.eig(A)
-    slopes = np.array([fit.split(d)["A"] for d in directions])
-    logarithms = np.einsum("in,knm,mi->ik", np.linalg.inv(V), slopes, V) / poles[:, None]
-    spread = logarithms @ root
+    spread = np.einsum("in,knm,mi->ik", np.linalg.inv(V), changes, V) / poles[:, None]
     parts = np.stack([spread.real, spread.imag], axis=1)
     return poles, parts @ parts.transpose(0, 2, 1)
+
+
+def _likely_changes(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules) -> NDArray:
+    """Changes of A (k, n, n) for independent errors of variance one, by the likelihood."""
+    directions = _identified(fit, theta, rules)
+    slope = fit.value_and_gradient(theta)[1]
+    slopes = [_slope_change(fit, theta, slope, rules.step * d) for d in directions]
+    information = np.array(slopes) @ directions.T / rules.step
+    values, vectors = np.linalg.eigh((information + information.T) / 2)
+    root = vectors / np.sqrt(np.maximum(values, rules.least))  # root root^T is the covariance
+    return np.array([fit.split(d)["A"] for d in root.T @ directions])
+
+
+def _regression(problem: OutputError, theta: NDArray, rules: InformationRules) -> NDArray:
+    """The same by least squares, where the outputs may have different variances."""
+    J, residual = problem.jacobian(theta), problem.residual(theta)
+    scale = np.linalg.norm(J, axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    J = J / scale
+    values, vectors = np.linalg.eigh(J.T @ J)
+    used = values > rules.square * values[-1]
+    V = vectors[:, used] / np.sqrt(values[used])  # J V has orthonormal columns
+    output = np.nonzero(problem.seen)[1]
+    squares = residual[: len(output)] ** 2
+    left = max(1 - np.count_nonzero(used) / len(residual), 1 / len(residual))
+    counts = np.maximum(np.bincount(output), 1)
+    variances = np.bincount(output, weights=squares) / (counts * left)
+    guessed = np.full(len(residual) - len(output), np.mean(squares))
+    noise = np.concatenate([variances[output], guessed])
+    Q = J @ V
+    root = V @ covariance_root(Q.T @ (noise[:, None] * Q)) / scale[:, None]
+    return np.array([problem.split(change)[0] for change in root.T])
 
 
 def _slope_change(fit: MaximumLikelihood, theta: NDArray, slope: NDArray, step: NDArray) -> NDArray:
@@ -93,7 +129,11 @@ def _slope_change(fit: MaximumLikelihood, theta: NDArray, slope: NDArray, step: 
 def _identified(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules) -> NDArray:
     """Directions that change the likelihood, one per row, of about one standard deviation each."""
     free = fit.free
-    _, s, Vh = np.linalg.svd(_changes_of_basis(fit, theta)[:, free])
+    without_effect = _changes_of_basis(fit, theta)
+    # Only those count that leave the fixed parameters as they are.
+    U, s, _ = np.linalg.svd(without_effect[:, ~free])
+    kept = U[:, np.count_nonzero(s > rules.rank * np.max(np.abs(without_effect))) :]
+    _, s, Vh = np.linalg.svd(kept.T @ without_effect[:, free])
     basis = Vh[np.count_nonzero(s > rules.rank * s[0]) :].T
     metric = fit.metric(theta)[np.ix_(free, free)]
     values, vectors = np.linalg.eigh(basis.T @ metric @ basis)
@@ -111,7 +151,8 @@ def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
         for entry in np.eye(n * n, dtype=fit.dtype):
             E = one * entry.reshape(n, n)
             change = {k: np.zeros(shape, dtype=fit.dtype) for k, shape in fit.shapes.items()}
-            A, C, K = (parts[name] for name in "ACK")
-            change.update(A=E @ A - A @ E, C=-C @ E, K=E @ K)
+            A, B, C, K = (parts[name] for name in "ABCK")
+            starts = parts["x0"] @ E.T
+            change.update(A=E @ A - A @ E, B=E @ B, C=-C @ E, K=E @ K, x0=starts)
             rows.append(fit.joined(change))
     return np.array(rows)

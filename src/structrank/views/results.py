@@ -175,13 +175,15 @@ def _over_channels(amplitudes: NDArray, errors: NDArray | None) -> tuple[NDArray
         return total, np.sqrt(np.sum((sizes * errors) ** 2, axis=1)) / total
 
 
-def plot_poles(poles: NDArray, ax: Any = None) -> Any:
+def plot_poles(poles: NDArray, ax: Any = None, *, errors: NDArray | None = None) -> Any:
     """Draw poles in the complex plane, with the unit circle.
 
     Parameters
     ----------
     poles : ndarray, shape (r,), or (r, d) for the modes of a signal with d axes
     ax : Axes or Figure, optional
+    errors : ndarray, shape (r, 2), optional
+        Standard errors of real and imaginary parts, for poles of shape (r,); NaN where unknown.
 
     Returns
     -------
@@ -204,6 +206,9 @@ def plot_poles(poles: NDArray, ax: Any = None) -> Any:
     for number, values in enumerate(columns):
         color, label = (BLUE, ORANGE, GREEN, PURPLE)[number % 4], f"axis {number + 1}"
         axis.plot(values.real, values.imag, "x", color=color, ms=7, mew=1.8, label=label)
+    if errors is not None and np.any(np.isfinite(errors)):
+        x, y = finite(errors).T
+        axis.errorbar(columns[0].real, columns[0].imag, xerr=x, yerr=y, **ERROR_BARS)
     if len(columns) > 1:
         axis.legend(frameon=False)
     axis.set(xlabel="real part", ylabel="imaginary part", aspect="equal")

@@ -1,0 +1,104 @@
+"""Records for `identify`: checks, sizes that they allow, normalised channels and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from .._array import NDArray
+from .._checks import positive_int
+from .order_search import IdentificationSearch
+from .state_space import StateSpace
+
+
+def in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
+    """The model of the records, from the model of their normalised channels."""
+    m = model.input_count
+    in_scale, out_scale = scale[:m], scale[m:]
+    with np.errstate(over="ignore", under="ignore"):
+        G = model.innovation_covariance * np.outer(out_scale, out_scale)
+        K = model.K / out_scale
+    if not (np.all(np.isfinite(G)) and np.all(np.isfinite(K))):  # variances that are no numbers
+        G, K = np.zeros_like(G), np.zeros_like(K)
+    return replace(
+        model,
+        B=model.B / in_scale,
+        C=out_scale[:, None] * model.C,
+        D=out_scale[:, None] * model.D / in_scale,
+        K=K,
+        innovation_covariance=G,
+        input_offset=centre[:m],
+        output_offset=centre[m:] + out_scale * model.output_offset,
+    )
+
+
+def orders_to_try(order: int | None, max_order: int, window: int, p: int) -> list[int]:
+    """Orders to try, up to what the outputs in a window determine."""
+    if order is None:
+        orders = list(range(1, positive_int(max_order, "max_order") + 1))
+    else:
+        orders = [positive_int(order, "order")]
+    most = p * (window - 1)
+    possible = [n for n in orders if n <= most]
+    if not possible:
+        raise ValueError(
+            f"order is {order}, but {p} outputs in window={window} block rows determine at most "
+            f"{most} states: lower the order, or use a larger window"
+        )
+    return possible
+
+
+def check_records(records: list[tuple[NDArray, NDArray]], search: IdentificationSearch) -> None:
+    """Raise an error if a channel is both input and output, or a part has no outputs."""
+    for u, y in records:
+        for i, j in np.ndindex(u.shape[1], y.shape[1]):
+            if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
+                raise ValueError(
+                    f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
+                    "between different channels is expected: remove one of them"
+                )
+    cuts = [(search.folds - 1) * len(y) // search.folds for _, y in records]
+    first = [y[:cut] for (_, y), cut in zip(records, cuts, strict=True)]
+    rest = [y[cut:] for (_, y), cut in zip(records, cuts, strict=True)]
+    if any(all(np.all(np.isnan(y)) for y in part) for part in (first, rest)):
+        raise ValueError(
+            f"no output is seen in the first {cuts[0]} samples, or none in the "
+            f"{len(rest[0])} after them, but models are fitted to the first part and compared on "
+            "the rest: use a part of the record with outputs at its start and at its end"
+        )
+
+
+def block_rows(
+    window: int | None, sample_count: int, m: int, p: int, search: IdentificationSearch
+) -> list[int]:
+    """Block rows of the subspace method for which the record is long enough."""
+    most = (sample_count + 1) // (2 * (m + p + 1))  # no more rows than columns
+    if window is not None and positive_int(window, "window") > most:
+        raise ValueError(
+            f"window is {window}, but {sample_count} samples of {m} inputs and {p} outputs are "
+            f"enough for at most {most} block rows"
+        )
+    if most < 2:
+        raise ValueError(
+            f"there are {sample_count} samples, but {m} inputs and {p} outputs need at least "
+            f"{4 * (m + p + 1) - 1}"
+        )
+    return [window] if window is not None else sorted({min(w, most) for w in search.windows})
+
+
+def normalised(
+    z: NDArray, offset: bool, search: IdentificationSearch
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Channels with mean zero and spread one, with their original means and scales."""
+    unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
+    unit = np.where(unit > 0, unit, 1.0)
+    z = z / unit
+    centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
+    scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
+    if not np.all(scale > search.constant):
+        raise ValueError(
+            f"channel {int(np.argmin(scale))} (inputs come first) is constant where it is seen, "
+            "but a channel that varies is expected: remove it"
+        )
+    return (z - centre) / scale, unit * centre, unit * scale

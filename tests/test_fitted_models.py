@@ -1,0 +1,115 @@
+"""Standard errors of the poles of fitted systems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import nightly
+from matplotlib.figure import Figure
+
+from structrank import FittedModel, StateSpace, identify
+from structrank.systems.maximum_likelihood import MaximumLikelihood
+from structrank.systems.output_error import OutputError
+from structrank.systems.pole_errors import pole_covariances
+from structrank.systems.quasi_newton import QuasiNewton
+
+A = [[0.8, 0.4], [-0.4, 0.8]]
+POLE = 0.8 + 0.4j
+NOISE = {
+    "white": {"innovation_covariance": np.diag([0.5, 4.0])},
+    "innovations": {
+        "K": [[0.7, 0.0], [0.3, 0.1]],
+        "innovation_covariance": np.diag([0.5, 1.0]),
+    },
+}
+
+
+def record(kind, seed, gaps=0.2):
+    truth = StateSpace(A, [[1.0], [0.0]], [[1.0, 1.0], [0.0, 1.0]], None, **NOISE[kind])
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal((300, 1))
+    y = truth.simulate(u, rng=seed)
+    return u, np.where(rng.random(y.shape) < gaps, np.nan, y)
+
+
+def in_other_basis(fit, theta, T):
+    """The same system for states T x."""
+    parts, back = dict(fit.split(theta)), np.linalg.inv(T)
+    parts.update(
+        A=T @ parts["A"] @ back,
+        B=T @ parts["B"],
+        C=parts["C"] @ back,
+        K=T @ parts["K"],
+        x0=parts["x0"] @ T.T,
+    )
+    return fit.joined(parts)
+
+
+@pytest.mark.parametrize("fixed", [(), ("K",)])
+def test_errors_do_not_depend_on_the_basis(fixed):
+    u, y = record("innovations", 0)
+    fit = MaximumLikelihood([u], [y], 2, fixed=fixed)
+    noise = NOISE["innovations"] if not fixed else NOISE["white"]
+    truth = StateSpace(A, [[1.0], [0.0]], [[1.0, 1.0], [0.0, 1.0]], None, **noise)
+    theta = fit.maximize(fit.parameters(truth), QuasiNewton(tolerance=1e-8))
+    other = in_other_basis(fit, theta, np.array([[2.0, 1.0], [0.5, -1.0]]))
+    assert fit.value_and_gradient(other)[0] == pytest.approx(fit.value_and_gradient(theta)[0])
+    found = [pole_covariances(fit, x) for x in (theta, other)]
+    order = [np.argsort(poles.imag) for poles, _ in found]
+    first, second = (x[1][i] for x, i in zip(found, order, strict=True))
+    np.testing.assert_allclose(first, second, rtol=5e-3, atol=1e-3 * np.max(np.abs(first)))
+
+
+def test_errors_of_least_squares_are_those_of_regression():
+    """With C held, the other parameters have no change of basis."""
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal((200, 1))
+    truth = StateSpace([[0.8]], [[1.0]], [[1.0], [2.0]], None)
+    y = truth.simulate(u) + rng.standard_normal((200, 2)) * [0.1, 3.0]
+    y[::3, 0] = np.nan
+    problem = OutputError(u, y, 1, True, 1.0)
+    theta = problem.minimize(problem.start(truth.A, truth.C), 100, 1e-12)
+    held = problem.split(np.arange(len(theta)))[2].ravel()
+    J = np.delete(problem.jacobian(theta), held[:1], axis=1)
+    residual, output = problem.residual(theta), np.nonzero(problem.seen)[1]
+    noise = np.array([np.mean(residual[output == j] ** 2) for j in (0, 1)])[output]
+    noise = noise / (1 - J.shape[1] / len(J))
+    inverse = np.linalg.inv(J.T @ J)
+    covariance = inverse @ J.T @ (noise[:, None] * J) @ inverse
+    poles, found = pole_covariances(problem, theta)
+    assert found[0, 0, 0] == pytest.approx(covariance[0, 0] / poles[0] ** 2, rel=1e-6)
+    assert found[0, 1, 1] == 0
+
+
+def test_result_of_identify_has_errors():
+    u, y = record("white", 1, gaps=0.0)
+    model = identify(u, y, 2, dt=0.1, noise_model="white")
+    assert isinstance(model, FittedModel)
+    assert model.pole_errors.shape == (2, 2)
+    np.testing.assert_allclose(model.pole_errors[0], model.pole_errors[1])
+    distance = np.abs(model.poles[np.argmax(model.poles.imag)] - POLE)
+    assert distance < 4 * np.linalg.norm(model.pole_errors[0]) < 0.1
+    f = np.abs(np.log(POLE)) / (2 * np.pi * 0.1)
+    assert abs(model.modes.frequencies[0] - f) < 4 * model.modes.frequency_errors[0] < 0.1 * f
+    assert "+-" in repr(model.modes)
+    assert len(model.plot_poles(Figure()).collections) == 2
+
+
+def test_without_a_fit_errors_are_not_known():
+    model = FittedModel.of(StateSpace([[0.5]], [[1.0]], [[1.0]], None), None)
+    assert np.all(np.isnan(model.pole_errors))
+    assert len(model.plot_poles(Figure()).collections) == 0
+    assert len(model.modes) == 0
+
+
+@pytest.mark.parametrize("kind", [nightly("white"), nightly("innovations")])
+def test_errors_cover_the_truth(kind):
+    scores = []
+    for seed in range(24):
+        u, y = record(kind, seed)
+        model = identify(u, y, 2, noise_model=kind, mu=1e-2)
+        i = np.argmax(model.poles.imag)
+        away = model.poles[i] - POLE
+        scores.append(np.array([away.real, away.imag]) / model.pole_errors[i])
+    assert np.mean(np.abs(scores) < 1.96) > 0.85
+    assert 0.75 < np.sqrt(np.mean(np.square(scores))) < 1.3
