@@ -23,7 +23,7 @@ from benchmarks.literal import Literal
 from structrank import LowRank, Penalized, Problem, Result, Stop
 from structrank.reproduce.methods import GCGLS
 from structrank.reproduce.scalability import SIZES, scalability_problem
-from structrank.solvers.conditional_gradient import algorithm_1
+from structrank.solvers.algorithm_1 import algorithm_1
 from structrank.solvers.driver import run
 
 

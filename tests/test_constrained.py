@@ -22,7 +22,8 @@ from structrank import (
 from structrank._array import to_numpy
 from structrank.model.certificate import DenseLimit
 from structrank.solvers.augmented import Augmented
-from structrank.solvers.constrained import MuSearch, TrustedAugmented, solve_trusted, solve_within
+from structrank.solvers.constrained import MuSearch, solve_within
+from structrank.solvers.trusted import TrustedAugmented, solve_trusted
 
 ALL = {**STRUCTURES, "affine": AFFINE}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)

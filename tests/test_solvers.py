@@ -194,7 +194,7 @@ class TestDescent:
         def uphill(objective, X, **_):
             return X.scaled(2.0)
 
-        monkeypatch.setattr("structrank.solvers.conditional_gradient.search_in_pieces", uphill)
+        monkeypatch.setattr("structrank.solvers.algorithm_1.search_in_pieces", uphill)
         problem = modes_problem(STRUCTURES["hankel"], rng, "float64")
         start = gcgls_states(problem, 1.0, search_steps=0)
         X = iterate(start, problem, stop=Stop(max_iter=20, xtol=None, rtol=None)).X

@@ -35,6 +35,7 @@ _HOMES = {
         "mu_max",
     ),
     "solvers": (
+        "Checkpoint",
         "ConvergenceWarning",
         "History",
         "Result",

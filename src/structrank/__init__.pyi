@@ -45,6 +45,7 @@ from .signals import (
     spectral_problem,
 )
 from .solvers import (
+    Checkpoint,
     ConvergenceWarning,
     History,
     Result,
@@ -97,6 +98,7 @@ __version__: str
 
 # The same names as in `_HOMES`: see tests/test_top_level.py.
 __all__ = [
+    "Checkpoint",
     "Circulant",
     "CommonDivisor",
     "Comparison",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +61,20 @@ class RandomStarts:
             values = values + 1j * self.generator.standard_normal(self.size)
         return like(values, self.reference)
 
+    def position(self) -> dict[str, Any]:
+        """Return where the sequence is, as values that JSON can hold."""
+        return dict(_plain(self.generator.bit_generator.state))
+
+    def restore(self, position: dict[str, Any]) -> None:
+        """Continue a sequence from where another one was."""
+        kind = type(self.generator.bit_generator).__name__
+        if kind != position["bit_generator"]:
+            raise ValueError(
+                f"rng is a {kind}, but the run was begun with a {position['bit_generator']}: pass "
+                "a generator of the same kind"
+            )
+        self.generator.bit_generator.state = position
+
 
 class FixedStarts:
     """The same vectors for all problems of a size, where nothing has to be proven.
@@ -76,6 +92,21 @@ class FixedStarts:
         """Draw the next vector, in the library, device and data type of the problem."""
         self.count += 1
         return random_vector(self.size, self.reference, seed=self.count)
+
+    def position(self) -> int:
+        """Return where the sequence is."""
+        return self.count
+
+    def restore(self, position: int) -> None:
+        """Continue a sequence from where another one was."""
+        self.count = position
+
+
+def _plain(state: Any) -> Any:
+    """The state of a bit generator, with lists in place of arrays."""
+    if isinstance(state, Mapping):
+        return {name: _plain(value) for name, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
 
 
 def _digest(problem: Problem, X: LowRank) -> list[int]:

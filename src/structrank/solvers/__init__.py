@@ -6,8 +6,9 @@
 `structrank.solvers.rivals`.
 """
 
+from .checkpoint import Checkpoint
 from .conditional_gradient import gcg, gcgls
-from .constrained import solve_trusted, solve_within
+from .constrained import solve_within
 from .driver import run
 from .exact import homotopy, solve
 from .general_loss import gcgls_loss
@@ -15,8 +16,10 @@ from .result import Result
 from .robust import RobustResult, solve_robust
 from .state import History, State
 from .stopping import ConvergenceWarning, Status, Stop
+from .trusted import solve_trusted
 
 __all__ = [
+    "Checkpoint",
     "ConvergenceWarning",
     "History",
     "Result",

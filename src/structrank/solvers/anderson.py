@@ -7,7 +7,9 @@ Comput. 42 (2020).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +64,23 @@ class Anderson:
         self.count = 0  # number of differences since the last drop
         self.smallest = np.inf  # norm of a residual
         self.last: tuple[NDArray, NDArray] | None = None  # image and residual
+
+    def kept(self) -> dict[str, Any]:
+        """Return a copy of everything that later iterates depend on, for a checkpoint."""
+        last = None if self.last is None else np.stack(self.last)
+        kept: dict[str, Any] = {"count": self.count, "smallest": self.smallest, "images": last}
+        used = self.count > 0
+        kept["differences"] = np.stack([self.images, self.residuals]) if used else None
+        kept["gram"] = self.gram.copy() if used else None
+        return kept
+
+    def restore(self, restored: Mapping[str, Any]) -> None:
+        """Continue from what was kept."""
+        self.count, self.smallest = restored["count"], restored["smallest"]
+        self.last = None if restored["images"] is None else tuple(restored["images"])
+        if self.count:
+            self.images, self.residuals = restored["differences"]
+            self.gram = restored["gram"]
 
     def next(self, Z: NDArray, image: NDArray) -> NDArray:
         """Return the next iterate from the current one and its image.

@@ -6,24 +6,21 @@ Yu, Ma, Yu, Carbonell and Sra, "Efficient Structured Matrix Rank Minimization", 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from .._array import Array, array_namespace, epsilon, inner
 from .._checks import instance_of, one_of, positive_int
-from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
-from ..model.starts import FixedStarts, Randomness, RandomStarts
-from .corrective import CorrectiveSteps
+from ..model.starts import Randomness
+from .algorithm_1 import algorithm_1
+from .checkpoint import Checkpoint, saving_for
 from .driver import Callback, run
-from .gradient_state import Accuracy, GradientState
-from .local_search import search_in_pieces
+from .gradient_state import Accuracy
+from .memory import Memory
 from .result import Result
 from .state import State
-from .step import StepPlane, atom
 from .stopping import Stop
 
 
@@ -40,6 +37,8 @@ def gcg(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Solve the penalised problem (reform2) by generalised conditional gradient.
 
@@ -77,6 +76,11 @@ def gcg(
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues to the same result. `start`
+        is then not used; limits count from the first start. Default: begin anew.
 
     Returns
     -------
@@ -91,19 +95,25 @@ def gcg(
     >>> result.status.converged
     True
     """
-    states = gcgls_states(
+    settings: dict[str, Any] = {
+        "penalty": penalty,
+        "recovery": recovery,
+        "step": step,
+        "pairs": pairs,
+        "search_steps": 0,
+    }
+    saving = saving_for("gcg", problem, checkpoint, resume, lam=lam, **settings)
+    memory = None if saving is None else saving.memory
+    states = gcgls_states(problem, lam, **settings, start=start, stop=stop, rng=rng, memory=memory)
+    return run(
+        states,
         problem,
-        lam,
-        penalty=penalty,
-        recovery=recovery,
-        step=step,
-        pairs=pairs,
-        search_steps=0,
-        start=start,
         stop=stop,
-        rng=rng,
+        callback=callback,
+        progress=progress,
+        label="gcg",
+        saving=saving,
     )
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcg")
 
 
 def gcgls(
@@ -121,6 +131,8 @@ def gcgls(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Solve the penalised problem (reform2) by conditional gradient with local search.
 
@@ -164,6 +176,11 @@ def gcgls(
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues to the same result. `start`
+        is then not used; limits count from the first start. Default: begin anew.
 
     Returns
     -------
@@ -177,21 +194,26 @@ def gcgls(
     >>> gcgls(problem, lam=1.0).rank
     1
     """
-    search_steps = positive_int(search_steps, "search_steps")
-    states = gcgls_states(
+    settings: dict[str, Any] = {
+        "penalty": penalty,
+        "recovery": recovery,
+        "step": step,
+        "pairs": pairs,
+        "search_steps": positive_int(search_steps, "search_steps"),
+        "search_tolerance": search_tolerance,
+    }
+    saving = saving_for("gcgls", problem, checkpoint, resume, lam=lam, **settings)
+    memory = None if saving is None else saving.memory
+    states = gcgls_states(problem, lam, **settings, start=start, stop=stop, rng=rng, memory=memory)
+    return run(
+        states,
         problem,
-        lam,
-        penalty=penalty,
-        recovery=recovery,
-        step=step,
-        pairs=pairs,
-        search_steps=search_steps,
-        search_tolerance=search_tolerance,
-        start=start,
         stop=stop,
-        rng=rng,
+        callback=callback,
+        progress=progress,
+        label="gcgls",
+        saving=saving,
     )
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls")
 
 
 def gcgls_states(
@@ -209,6 +231,7 @@ def gcgls_states(
     rng: Randomness = 0,
     certify: bool = True,
     accuracy: Accuracy = Accuracy(),
+    memory: Memory | None = None,
 ) -> Iterator[State]:
     """Generate the iterates of `gcgls`, or of `gcg` if `search_steps` is 0; the start comes first.
 
@@ -235,86 +258,5 @@ def gcgls_states(
         rng=rng,
         certify=certify,
         accuracy=accuracy,
+        memory=memory,
     )
-
-
-def algorithm_1(
-    objective: Penalized,
-    X: LowRank,
-    step: str,
-    pairs: int,
-    search_steps: int,
-    search_tolerance: float | None = None,
-    *,
-    stop: Stop | None = None,
-    rng: Randomness = 0,
-    certify: bool = True,
-    accuracy: Accuracy = Accuracy(),
-) -> Iterator[State]:
-    """Generate the iterates of Algorithm 1, with the line numbers of the paper."""
-    reference = objective.problem.backprojection
-    pruned = max(accuracy.pruned, accuracy.proof.rounding.sums * epsilon(reference))
-    starts = RandomStarts(objective.problem, X, rng) if certify else FixedStarts(objective.problem)
-    X = X.balanced(pruned)  # line 1
-    objective, point = objective.tight(X)
-    corrective = CorrectiveSteps(objective, X)
-    top, aim, finer = None, accuracy.coarsest, 1.0
-    for k in count(1):  # line 2
-        top = objective.gradient(point).top(  # line 3
-            max(pairs, accuracy.recycled),
-            _lanczos_start(top, starts.draw(), accuracy.guess),
-            tolerance=min(aim, accuracy.coarsest_pair),
-            failure=accuracy.proof.failure,
-        )
-        state = GradientState.of(objective, X, point, top, starts, accuracy)
-        if k > 1 and state.likely_gap > aim:  # the local search ended too early
-            finer *= accuracy.finer
-        aim = accuracy.aim(state.likely_gap, stop)
-        yield state.checked(stop, certify)
-
-        Z = atom(top, objective.mu, pairs)
-        if step == "corrective":
-            steps = iter([corrective.step(Z, top)])
-        else:
-            steps = _steps(StepPlane(objective, point, Z, top), X, Z, step, k)
-        tolerance = finer * accuracy.search * aim**2
-        tolerance = tolerance if search_tolerance is None else search_tolerance
-        # What Theorem 1 asks of a local search; pruning may raise psi a little.
-        most = (1 + pruned) * objective.psi(point) if search_steps else np.inf
-        for X_init in steps:  # lines 4 and 5
-            X_next = _searched(objective, X_init, search_steps, tolerance, accuracy)  # line 6
-            X_next = X_next.balanced(pruned)
-            objective_next, point_next = objective.tight(X_next)
-            if objective_next.psi(point_next) <= most:
-                X, objective, point = X_next, objective_next, point_next
-                break
-
-
-def _steps(plane: StepPlane, X: LowRank, Z: LowRank, step: str, k: int) -> Iterator[LowRank]:
-    """Generate the step of lines 4 and 5; then, for the printed one, a step that is no worse."""
-    if step == "paper":
-        eta = 2 / (k + 1)
-        kept, theta = plane.paper(1 - eta)
-        yield X.scaled(kept).appended(Z.scaled(theta))
-    kept, theta = plane.joint()
-    yield X.scaled(kept).appended(Z.scaled(theta))
-
-
-def _searched(
-    objective: Penalized, X: LowRank, search_steps: int, tolerance: float, accuracy: Accuracy
-) -> LowRank:
-    """Lower psi by local search, unless there are no search steps."""
-    if not search_steps or not X.rank:
-        return X
-    piece = search_steps if objective.exact else accuracy.piece
-    return search_in_pieces(objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance)
-
-
-def _lanczos_start(top: SingularPairs | None, noise: Array, weight: float) -> Array:
-    """Add the last singular vectors to the noise, which is left to find new directions."""
-    if top is None:
-        return noise
-    guess = array_namespace(noise).sum(top.V, axis=1)
-    tiny = 1e-30  # avoids a division by zero
-    ratio = inner(noise, noise) / max(inner(guess, guess), tiny)
-    return noise + weight * float(np.sqrt(ratio)) * guess

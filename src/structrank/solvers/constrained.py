@@ -1,27 +1,21 @@
-"""Constrained variants of (relax): a known noise level, and samples that are met exactly."""
+"""A constrained variant of (relax): a known noise level."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from .._array import Array, array_namespace, inner, like
-from .._checks import boolean_array, instance_of, positive
+from .._array import inner
+from .._checks import instance_of, positive
 from ..model.largest_mu import mu_max
 from ..model.lowrank import LowRank
-from ..model.measure import Weighted
-from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
-from .driver import Callback, iterate, run, warn_if_limited
+from .driver import iterate, warn_if_limited
 from .exact import solve_states
-from .multipliers import Lagrangian, first_lam, method_of_multipliers
 from .result import Result
-from .state import State
 from .stopping import ConvergenceWarning, Status, Stop
 
 
@@ -205,144 +199,3 @@ class _RootSearch:
 
 def _halved(end: tuple[float, float] | None) -> tuple[float, float] | None:
     return None if end is None else (end[0], end[1] / 2)
-
-
-def solve_trusted(
-    problem: Problem,
-    trusted: Array,
-    gap: float = 1e-4,
-    *,
-    start: LowRank | None = None,
-    max_iter: int = 200,
-    max_time: float | None = None,
-    rng: Randomness = 0,
-    callback: Callback | None = None,
-    progress: bool = False,
-) -> Result:
-    """Solve (relax) with some samples met exactly, to a certified gap.
-
-    `min_y  1/2 ||A(y) - b||^2 + mu ||Q(y)||_*  subject to  y_t = b_t where trusted`
-
-    The trusted samples act like samples with infinite weights. The method is the method of
-    multipliers, as in `solve`, with these entries of y fixed.
-
-    Parameters
-    ----------
-    problem : Problem
-        With samples of the signal itself: all of it, a mask or weights.
-    trusted : array of bool
-        Which samples are met exactly. All of them must be seen. Their weights do not matter.
-    gap : float
-        Certified gap to reach, relative to the objective.
-    start : LowRank, optional
-        Default: zero.
-    max_iter : int
-        Largest number of iterations.
-    max_time : float, optional
-        Time limit in seconds, without the time spent in callbacks.
-    rng : int, numpy.random.Generator or None
-        Source of the random starts from which the bound on the optimum is proven. With an integer
-        runs can be repeated; None draws fresh entropy, see `structrank.model.starts`.
-    callback : callable, optional
-        Called with the `State` of every iterate; a true return value stops the run.
-    progress : bool
-        Show a progress bar.
-
-    Returns
-    -------
-    Result
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from structrank import Hankel, Problem
-    >>> from structrank.solvers.constrained import solve_trusted
-    >>> b = 0.5 ** np.arange(9.0)
-    >>> trusted = np.arange(9) < 2
-    >>> result = solve_trusted(Problem(Hankel(9, window=5), b, mu=0.1), trusted)
-    >>> result.y[:2]
-    array([1. , 0.5])
-    """
-    instance_of(problem, Problem, "problem")
-    mask = _checked_trusted(problem, trusted)
-    stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = _iterates(problem, mask, checked_start(start, problem), float(gap), rng)
-    return run(
-        states, problem, stop=stop, callback=callback, progress=progress, label="solve_trusted"
-    )
-
-
-class TrustedAugmented(Lagrangian):
-    """The augmented Lagrangian of (relax), minimised over the y that meet the trusted samples.
-
-    It is the limit of `Augmented` for infinite weights, written with finite ones: for a trusted
-    sample, `gamma_t` times its weight is the multiplier of `y_t = b_t`, and its square does not
-    occur in the dual.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        trusted: Array,
-        lam: float,
-        T: LowRank,
-        gamma: Array,
-        weight: float = 0.0,
-    ) -> None:
-        super().__init__(problem, lam, T, gamma, weight)
-        xp, self.trusted = array_namespace(gamma), trusted
-        weights: Array = problem.sample_weights
-        ratio = weights**2 * self.inverse_multiplicity / lam
-        ones = xp.ones_like(ratio)
-        self.damping = 1 / xp.sqrt(xp.where(trusted, 0 * ones, ones) + ratio)
-        target = problem.data
-        if self.offset_signal is not None:
-            target = target + weights * self.offset_signal
-        self.measure = Weighted(weights * self.damping)
-        self.target = self.damping * (target + ratio * gamma)
-
-    def signal(self, point: Point) -> Array:
-        """Return the signal of `X`, with the trusted samples in place."""
-        return array_namespace(point.y).where(self.trusted, self.problem.b, super().signal(point))
-
-    def advanced(self, point: Point, lam: float, tolerance: float) -> TrustedAugmented:
-        """Return a copy with another lam and the multiplier `-grad f(X)`, up to a tolerance."""
-        T, gamma, weight = self.grown(point, tolerance)
-        return TrustedAugmented(self.problem, self.trusted, lam, T, gamma, weight)
-
-    def priced(self, gamma: Array) -> Array:
-        """Return the part of gamma whose square occurs in the dual."""
-        return array_namespace(gamma).where(self.trusted, 0.0 * gamma, gamma)
-
-
-def _iterates(
-    problem: Problem, mask: np.ndarray, X: LowRank, aim: float, rng: Randomness
-) -> Iterator[State]:
-    plain = Penalized(problem, first_lam(problem))
-    zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
-    trusted, gamma = like(mask, problem.backprojection), plain.gamma(plain.at(X))
-    objective = TrustedAugmented(problem, trusted, plain.lam, zero, gamma)
-    return method_of_multipliers(objective, X, aim, rng)
-
-
-def _checked_trusted(problem: Problem, trusted: Any) -> np.ndarray:
-    """Copy `trusted` to the host; raise an error unless all trusted samples are seen."""
-    weights = problem.sample_weights
-    if weights is None:
-        raise TypeError(
-            "the measure is an operator, but samples of the signal itself (measure=None, Mask or "
-            "Weighted) are expected"
-        )
-    mask = boolean_array(trusted, "trusted")
-    if mask.shape != tuple(problem.b.shape):
-        raise ValueError(
-            f"trusted has shape {mask.shape}, but b has shape {tuple(problem.b.shape)}"
-        )
-    unseen = int(np.count_nonzero(mask & ~problem.seen))
-    if unseen:
-        raise ValueError(
-            f"{unseen} trusted samples are not seen, but only samples that are seen can be trusted"
-        )
-    if not np.any(mask):
-        raise ValueError("trusted contains no True, but at least one is expected: or use solve")
-    return mask

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -11,6 +13,7 @@ from .._array import NDArray, array_namespace, inner
 from ..model.linalg import SingularPairs
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
+from .memory import Restored
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,24 @@ class CorrectiveSteps:
     X : LowRank
         The first base, with balanced factors.
     memory : CorrectiveMemory
+    restored : Restored, optional
+        What `kept` returned in a run that is resumed.
     """
 
     def __init__(
-        self, objective: Penalized, X: LowRank, memory: CorrectiveMemory = CorrectiveMemory()
+        self,
+        objective: Penalized,
+        X: LowRank,
+        memory: CorrectiveMemory = CorrectiveMemory(),
+        restored: Restored | None = None,
     ) -> None:
         self.objective, self.memory = objective, memory
+        if restored is not None:
+            self.base, self.atoms = restored.matrix("base"), restored.matrices("atoms")
+            self.steps, self.weights = restored["steps"], restored["weights"]
+            self.norms, self.slopes = restored["norms"], restored["slopes"]
+            self.quadratic = restored["quadratic"]
+            return
         self.base, self.atoms, self.steps = X, list[LowRank](), 0
         point = objective.at(X)
         self.weights = np.ones(1)  # of the base and of the atoms, oldest first
@@ -78,6 +93,11 @@ class CorrectiveSteps:
         for weight, atom in zip(self.weights[1:], self.atoms, strict=True):
             X = X.appended(atom.scaled(float(weight)))
         return X
+
+    def kept(self) -> dict[str, Any]:
+        """Return everything that later steps depend on, for a checkpoint."""
+        names = ("base", "atoms", "steps", "weights", "norms", "slopes", "quadratic")
+        return {name: copy(getattr(self, name)) for name in names}  # lists and arrays change
 
     def _mixed(self, Z: LowRank, at_Z: Point, top: SingularPairs) -> NDArray:
         """Mixed second derivatives of f along Z and along the base and each atom."""

@@ -23,6 +23,7 @@ from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from .anderson import Anderson
 from .dense_maps import DenseMap, OperatorFit, SampledFit
+from .memory import Memory
 from .state import State
 
 
@@ -60,7 +61,10 @@ def suits(problem: Problem, method: DenseMethod = DenseMethod()) -> bool:
 
 
 def dense_states(
-    problem: Problem, X: LowRank, method: DenseMethod = DenseMethod()
+    problem: Problem,
+    X: LowRank,
+    method: DenseMethod = DenseMethod(),
+    memory: Memory | None = None,
 ) -> Iterator[State]:
     """Generate iterates for (relax) by extrapolated splitting, several steps apart.
 
@@ -71,15 +75,27 @@ def dense_states(
     X : LowRank
         Where to start.
     method : DenseMethod
+    memory : Memory, optional
     """
-    splitting = Splitting(problem, method)
-    y, gamma, Lambda = splitting.start(X)
-    state = splitting.state(X, y, gamma, Lambda)
-    yield state
-    beta, anderson = method.beta * splitting.unit, Anderson()
-    Z = splitting.lift(y) + Lambda / (beta * max(state.top_value / problem.mu, 1.0))
-    balanced, last = method.first_balance, None
-    for step in count(1):
+    splitting, anderson = Splitting(problem, method), Anderson()
+    restored = None if memory is None else memory.take()
+    if restored is None or not restored.values:
+        y, gamma, Lambda = splitting.start(X)
+        state = splitting.state(X, y, gamma, Lambda)
+        yield state
+        beta = method.beta * splitting.unit
+        Z = splitting.lift(y) + Lambda / (beta * max(state.top_value / problem.mu, 1.0))
+        first, balanced, last = 1, method.first_balance, None
+    else:
+        Z, beta = restored["Z"], restored["beta"]
+        first, balanced = restored["step"], restored["balanced"]
+        last = None if restored["last"] is None else tuple(restored["last"])
+        anderson.restore(restored.values)
+    for step in count(first):
+        if memory is not None and step % method.steps == 0:
+            kept = {"Z": Z, "beta": beta, "step": step, "balanced": balanced}
+            pair = None if last is None else np.stack(last)
+            memory.keep(**kept, last=pair, **anderson.kept())
         point = splitting.step(Z, beta)
         Lambda = beta * (Z - point.X)
         if step % method.steps == 0:

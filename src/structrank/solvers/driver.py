@@ -13,6 +13,7 @@ from tqdm.auto import tqdm
 from .._checks import instance_of
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
+from .checkpoint import Progress, Saving
 from .result import Result
 from .state import History, State
 from .stopping import ConvergenceWarning, Status, Stop
@@ -28,6 +29,7 @@ def run(
     callback: Callback | None = None,
     progress: bool = False,
     label: str = "structrank",
+    saving: Saving | None = None,
 ) -> Result:
     """Run a solver, an iterator of states, for a user. Ctrl-C returns the best iterate so far.
 
@@ -43,19 +45,23 @@ def run(
         Show a progress bar.
     label : str
         Name of the solver, for the progress bar and warnings.
+    saving : Saving, optional
+        Where the run is saved, and what it continues from. The states use its memory.
 
     Returns
     -------
     Result
         The best iterate. A `ConvergenceWarning` is issued if a limit ended the run.
     """
-    loop = _Loop(stop, callback, label)
+    loop = _Loop(stop, callback, label, saving)
     try:
         status = loop.drive(states, progress)
     except KeyboardInterrupt:
         if loop.best is None:
             raise
         status = Status.INTERRUPTED
+    if saving is not None:
+        saving.finish(status, repr(loop.stop))
     result = loop.result(status, problem)
     warn_if_limited(result, label, stacklevel=4)
     return result
@@ -97,22 +103,30 @@ def warn_if_limited(result: Result, label: str, *, stacklevel: int = 3) -> None:
 class _Loop:
     """The state of one run: its iterates so far, and the best of them."""
 
-    def __init__(self, stop: Stop | None, callback: Callback | None, label: str) -> None:
+    def __init__(
+        self,
+        stop: Stop | None,
+        callback: Callback | None,
+        label: str,
+        saving: Saving | None = None,
+    ) -> None:
         self.stop = Stop() if stop is None else stop
         instance_of(self.stop, Stop, "stop")
         if callback is not None and not callable(callback):
             raise TypeError(f"callback is {type(callback).__name__}, but a function is expected")
-        self.callback, self.label = callback, label
+        self.callback, self.label, self.saving = callback, label, saving
         self.history = History()
         self.best: State | None = None
         self.bound = 0.0  # the best lower bound on the optimum
 
     def drive(self, states: Iterator[State], progress: bool) -> Status:
         """Go through the states until a stopping criterion holds or there are no more."""
-        last: State | None = None
-        elapsed = 0.0  # seconds
-        with tqdm(total=self.stop.max_iter, desc=self.label, disable=not progress) as bar:
-            while True:
+        last, status = self._resume(states)
+        elapsed = self.history.time[-1] if last is not None else 0.0  # seconds
+        done = max(len(self.history) - 1, 0)
+        bar = tqdm(total=self.stop.max_iter, initial=done, desc=self.label, disable=not progress)
+        with bar:
+            while status is None:
                 began = time.perf_counter()
                 state = next(states, None)
                 elapsed += time.perf_counter() - began
@@ -123,14 +137,32 @@ class _Loop:
                     bar.update()
                 bar.set_postfix(objective=f"{state.objective:.4g}", rank=state.rank, refresh=False)
                 status = self.stop.status(self.history, last, state, self._gap(self.best or state))
+                self._note(state)
                 tell(f"{self.label}: objective {state.objective:.4g}, rank {state.rank}")
                 if status is None and last is not None and time_is_up():
                     status = Status.MAX_TIME
                 if self.callback is not None and self.callback(state) and status is None:
                     status = Status.CALLBACK
-                if status is not None:
-                    return status
                 last = state
+            return status
+
+    def _resume(self, states: Iterator[State]) -> tuple[State | None, Status | None]:
+        """Return the last iterate of a checkpoint, if there is one, and why its run has ended."""
+        if self.saving is None or self.saving.progress is None:
+            return None, None
+        saved = self.saving.progress
+        last = next(states)  # the last iterate that was saved, once more
+        self.history, self.bound = saved.history, saved.bound
+        self.best = last if saved.best is None else saved.best
+        self._note(last)
+        if saved.status is not None and saved.status.converged and saved.stop == repr(self.stop):
+            return last, saved.status
+        return last, self.stop.status(self.history, None, last, self._gap(self.best))
+
+    def _note(self, state: State) -> None:
+        if self.saving is not None:
+            best = None if self.best is state else self.best
+            self.saving.note(Progress(self.history, len(self.history), self.bound, best))
 
     def _record(self, elapsed: float, state: State) -> None:
         if not np.isfinite(state.objective):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
+from .checkpoint import Checkpoint, saving_for
 from .conditional_gradient import gcgls_states
 from .dense import dense_states, suits
 from .driver import Callback, iterate, run
+from .memory import Memory
 from .multipliers import (
     Lagrangian,
     MultiplierMethod,
@@ -43,6 +46,8 @@ def solve(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Solve the original problem (relax) to a certified gap.
 
@@ -81,6 +86,10 @@ def solve(
         Called with the `State` of every iterate; a true return value stops the run.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues, as in `gcgls`.
 
     Returns
     -------
@@ -96,8 +105,18 @@ def solve(
     (1, True)
     """
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    states = solve_states(problem, gap, start=start, rng=rng)
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="solve")
+    saving = saving_for("solve", problem, checkpoint, resume)
+    memory = None if saving is None else saving.memory
+    states = solve_states(problem, gap, start=start, rng=rng, memory=memory)
+    return run(
+        states,
+        problem,
+        stop=stop,
+        callback=callback,
+        progress=progress,
+        label="solve",
+        saving=saving,
+    )
 
 
 def homotopy(
@@ -111,6 +130,8 @@ def homotopy(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Approximate (relax) by `gcgls` for increasing lam, each started from the last solution.
 
@@ -138,6 +159,10 @@ def homotopy(
         run.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues, as in `gcgls`.
 
     Returns
     -------
@@ -159,9 +184,21 @@ def homotopy(
             f"lams is {lams}, but one or more numbers in increasing order are expected"
         )
     X = checked_start(start, problem)
-    states = _homotopy(problem, lams, penalty, recovery, X, stop, rng)
+    saving = saving_for(
+        "homotopy", problem, checkpoint, resume, lams=lams, penalty=penalty, recovery=recovery
+    )
+    memory = Memory() if saving is None else saving.memory
+    states = _homotopy(problem, lams, penalty, recovery, X, stop, rng, memory)
     every = Stop(len(lams) + 1, xtol=None, rtol=None)
-    return run(states, problem, stop=every, callback=callback, progress=progress, label="homotopy")
+    return run(
+        states,
+        problem,
+        stop=every,
+        callback=callback,
+        progress=progress,
+        label="homotopy",
+        saving=saving,
+    )
 
 
 class RelaxedLagrangian(Lagrangian):
@@ -198,17 +235,22 @@ class RelaxedLagrangian(Lagrangian):
 
 
 def solve_states(
-    problem: Problem, gap: float, *, start: LowRank | None = None, rng: Randomness = 0
+    problem: Problem,
+    gap: float,
+    *,
+    start: LowRank | None = None,
+    rng: Randomness = 0,
+    memory: Memory | None = None,
 ) -> Iterator[State]:
     """Generate the iterates of `solve`, the start first."""
     instance_of(problem, Problem, "problem")
     X = checked_start(start, problem)
     if suits(problem):
-        return dense_states(problem, X)
+        return dense_states(problem, X, memory=memory)
     plain = Penalized(problem, first_lam(problem))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     objective = RelaxedLagrangian(problem, plain.lam, zero, plain.gamma(plain.at(X)))
-    return method_of_multipliers(objective, X, gap, rng)
+    return method_of_multipliers(objective, X, gap, rng, memory)
 
 
 def _homotopy(
@@ -219,15 +261,22 @@ def _homotopy(
     X: LowRank,
     stop: Stop | None,
     rng: Randomness,
+    memory: Memory,
 ) -> Iterator[State]:
     bound_tolerance = 1e-4  # relative; the error of a penalised solution is larger
+    restored, done = memory.take(), 0
+    if restored is not None:
+        X, done = restored.matrix("X"), restored["k"]
     for k, lam in enumerate([lams[0], *lams]):
+        if k < done:
+            continue
         objective = Penalized(problem, lam, penalty, recovery)
-        if k > 0:
+        if k > done:
             states = gcgls_states(
                 problem, lam, penalty=penalty, recovery=recovery, start=X, stop=stop, rng=rng
             )
             X = iterate(states, problem, stop=stop).X
+        memory.keep(k=k, X=X)
         point = objective.at(X)
         gradient = objective.gradient(point)
         start = RandomStarts(problem, X, rng).draw()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from .._checks import instance_of, not_negative_int, one_of, positive_int
 from ..model.losses import Loss
 from ..model.lowrank import LowRank
 from ..model.majorant import Majorant
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
-from .conditional_gradient import algorithm_1
+from .algorithm_1 import algorithm_1
+from .checkpoint import Checkpoint, saving_for
 from .driver import Callback, run
 from .gradient_state import Accuracy
 from .result import Result
@@ -30,6 +33,8 @@ def gcgls_loss(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Result:
     """Solve the penalised problem with a smooth loss in place of half the squares.
 
@@ -72,6 +77,10 @@ def gcgls_loss(
         the state is the loss of this problem.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues, as in `gcgls`.
 
     Returns
     -------
@@ -102,11 +111,24 @@ def gcgls_loss(
     one_of(step, ("joint", "paper"), "step")
     pairs = positive_int(pairs, "pairs")
     search_steps = not_negative_int(search_steps, "search_steps")
+    how = {"penalty": penalty, "recovery": recovery, "step": step, "pairs": pairs}
+    numbers = {"loss": f"{type(loss).__name__} {vars(loss)}", "lam": lam, "steps": search_steps}
+    saving = saving_for("gcgls_loss", problem, checkpoint, resume, **numbers, **how)
     X = checked_start(start, problem)
     objective = Majorant.at_matrix(problem, loss, lam, penalty, recovery, X=X)
     # The gap falls late, since a bound follows the loss only near its touching point. So the
     # accuracy of the searches does not follow the gap, but is that of the last one from the start.
     accuracy = Accuracy()
     tolerance = accuracy.search * accuracy.aim(0.0, stop) ** 2
-    states = algorithm_1(objective, X, step, pairs, search_steps, tolerance, stop=stop, rng=rng)
-    return run(states, problem, stop=stop, callback=callback, progress=progress, label="gcgls_loss")
+    memory = None if saving is None else saving.memory
+    steps = (step, pairs, search_steps, tolerance)
+    states = algorithm_1(objective, X, *steps, stop=stop, rng=rng, memory=memory)
+    return run(
+        states,
+        problem,
+        stop=stop,
+        callback=callback,
+        progress=progress,
+        label="gcgls_loss",
+        saving=saving,
+    )

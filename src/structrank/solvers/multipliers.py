@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from ..model.problem import Problem
 from ..model.starts import Randomness, RandomStarts
 from .augmented import Augmented
 from .local_search import search_in_pieces
+from .memory import Memory, Restored
 from .proven import Proof, proven_top
 from .state import State
 from .step import StepPlane, atom
@@ -80,6 +82,15 @@ class Lagrangian(Augmented):
     def advanced(self, point: Point, lam: float, tolerance: float) -> Lagrangian:
         """Return a copy with another lam and the multiplier `-grad f(X)`, up to a tolerance."""
 
+    def kept(self) -> dict[str, Any]:
+        """Return what distinguishes this Lagrangian from the first one, for a checkpoint."""
+        return {"lam": self.lam, "T": self.T, "gamma": self.multiplier, "weight": self.weight}
+
+    def restored(self, restored: Restored) -> Self:
+        """Return the Lagrangian with what was kept, made from the first one."""
+        T, gamma = restored.matrix("T"), restored.array("gamma")
+        return type(self)(self.problem, restored["lam"], T, gamma, restored["weight"])
+
     def polished(self, state: State) -> State:
         """Improve the signal of a state after its subproblem is solved, where that is possible."""
         return state
@@ -118,7 +129,7 @@ class Lagrangian(Augmented):
 
 
 def method_of_multipliers(
-    objective: Lagrangian, X: LowRank, aim: float, rng: Randomness
+    objective: Lagrangian, X: LowRank, aim: float, rng: Randomness, memory: Memory | None = None
 ) -> Iterator[State]:
     """Generate the iterates of the method of multipliers; steps of gcgls solve its subproblems.
 
@@ -132,6 +143,7 @@ def method_of_multipliers(
         The relative gap asked for.
     rng : int, numpy.random.Generator or None
         Source of the random starts for the bounds, as in `RandomStarts`.
+    memory : Memory, optional
     """
     method, reference, mu = objective.method, objective.problem.backprojection, objective.mu
     symmetric = objective.structure.symmetric and not is_complex(reference)
@@ -139,7 +151,15 @@ def method_of_multipliers(
     X = (X.symmetric_part() if symmetric else X).balanced(max(method.negligible, rounding))
     starts = RandomStarts(objective.problem, X, rng)
     upper, lower, gap, last_violation, effort = np.inf, 0.0, 1.0, np.inf, 1.0
+    restored = None if memory is None else memory.take()
+    if restored is not None:
+        X, objective = restored.matrix("X"), objective.restored(restored)
+        upper, lower, gap, last_violation, effort = restored["numbers"]
+        starts.restore(restored["starts"])
     while True:
+        if memory is not None:
+            numbers = [float(x) for x in (upper, lower, gap, last_violation, effort)]
+            memory.keep(X=X, numbers=numbers, starts=starts.position(), **objective.kept())
         objective, point = objective.tight(X)
         gradient = objective.gradient(point)
         accuracy = max(method.bound_share * gap, method.finest_share * aim)
@@ -168,18 +188,26 @@ def method_of_multipliers(
             kept, theta = StepPlane(objective, point, Z, pairs).joint()
             X, effort = X.scaled(kept).appended(Z.scaled(theta)), method.effort * effort
         if X.rank:
-            decrease = method.search * min(gap, method.loosest) ** 2 / effort
-            X = search_in_pieces(
-                objective,
-                X,
-                max_steps=method.search_steps,
-                piece=method.piece,
-                tolerance=max(decrease, epsilon(reference) ** method.search_floor),
-            )
-            # Dropped singular values move the gradient by lam times their size.
-            size = objective.lam * np.sqrt(X.norm_squared())
-            share = method.drop * gap * mu / size if size > 0 else np.inf
-            X = X.balanced(max(min(method.negligible, share), rounding))
+            X = _searched(objective, X, gap, effort, rounding)
+
+
+def _searched(
+    objective: Lagrangian, X: LowRank, gap: float, effort: float, rounding: float
+) -> LowRank:
+    """Lower the augmented Lagrangian by local search, and drop what the gap does not need."""
+    method = objective.method
+    decrease = method.search * min(gap, method.loosest) ** 2 / effort
+    X = search_in_pieces(
+        objective,
+        X,
+        max_steps=method.search_steps,
+        piece=method.piece,
+        tolerance=max(decrease, epsilon(X.U) ** method.search_floor),
+    )
+    # Dropped singular values move the gradient by lam times their size.
+    size = objective.lam * np.sqrt(X.norm_squared())
+    share = method.drop * gap * objective.mu / size if size > 0 else np.inf
+    return X.balanced(max(min(method.negligible, share), rounding))
 
 
 def symmetric_pairs(gradient: Gradient, top: SingularPairs) -> SingularPairs:

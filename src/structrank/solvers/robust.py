@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,9 @@ from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.scale import deviation_by_median
 from ..model.starts import Randomness
+from .checkpoint import Checkpoint, saving_for
 from .driver import Callback, run
+from .memory import Memory, Restored
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
 from .result import Result
 from .state import State
@@ -81,6 +85,8 @@ def solve_robust(
     rng: Randomness = 0,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> RobustResult:
     """Solve (relax) with gross errors in some samples, to a certified gap.
 
@@ -122,6 +128,10 @@ def solve_robust(
         the state is the Huber loss.
     progress : bool
         Show a progress bar.
+    checkpoint : str, Path or Checkpoint, optional
+        A file with the extension .npz, to which the run is saved every minute and at its end.
+    resume : str or Path, optional
+        A checkpoint of the same problem, from which the run continues, as in `gcgls`.
 
     Returns
     -------
@@ -141,12 +151,19 @@ def solve_robust(
     instance_of(problem, Problem, "problem")
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
     X = checked_start(start, problem)
+    saving = saving_for("solve_robust", problem, checkpoint, resume, threshold=threshold)
     if threshold is None:
         threshold, X = _estimated_threshold(problem, X)
     huber = HuberLoss(problem, positive(threshold, "threshold"))
-    states = _iterates(huber, X, float(gap), rng)
+    memory = None if saving is None else saving.memory
     result = run(
-        states, problem, stop=stop, callback=callback, progress=progress, label="solve_robust"
+        _iterates(huber, X, float(gap), rng, memory),
+        problem,
+        stop=stop,
+        callback=callback,
+        progress=progress,
+        label="solve_robust",
+        saving=saving,
     )
     return RobustResult(
         **vars(result), outliers=huber.outliers(result.y), threshold=huber.threshold
@@ -228,7 +245,7 @@ class RobustAugmented(Lagrangian):
         if p.sample_weights is not None:
             multiplicity = like(p.structure.multiplicity.astype(float), y, real=True)
             ratio = huber.weights**2 / (lam * multiplicity)
-        self.huber, self.dual = huber, dual
+        self.huber, self.dual, self.touched = huber, dual, y
         self.factors = huber.factors(p.residual(y) + ratio * dual, ratio)
         super().__init__(huber.weighted(self.factors), lam, T, dual / self.factors, weight)
 
@@ -248,6 +265,15 @@ class RobustAugmented(Lagrangian):
         gamma, y = self.gamma(point), self.signal(point)
         return RobustAugmented(self.huber, lam, T, gamma, weight, y)
 
+    def kept(self) -> dict[str, Any]:
+        """Return what distinguishes this Lagrangian from the first one, for a checkpoint."""
+        return {**super().kept(), "gamma": self.dual, "touched": self.touched}
+
+    def restored(self, restored: Restored) -> RobustAugmented:
+        """Return the Lagrangian with what was kept, made from the first one."""
+        T, dual, y = restored.matrix("T"), restored.array("gamma"), restored.array("touched")
+        return RobustAugmented(self.huber, restored["lam"], T, dual, restored["weight"], y)
+
     def misfit(self, y: Array) -> float:
         """Compute the Huber loss."""
         return self.huber.value(y)
@@ -262,7 +288,9 @@ class RobustAugmented(Lagrangian):
         return self.huber.problem.data
 
 
-def _iterates(huber: HuberLoss, X: LowRank, aim: float, rng: Randomness) -> Iterator[State]:
+def _iterates(
+    huber: HuberLoss, X: LowRank, aim: float, rng: Randomness, memory: Memory | None = None
+) -> Iterator[State]:
     problem = huber.problem
     plain = Penalized(problem, first_lam(problem))
     y = plain.signal(plain.at(X))
@@ -270,7 +298,7 @@ def _iterates(huber: HuberLoss, X: LowRank, aim: float, rng: Randomness) -> Iter
     residual = problem.residual(y)
     gamma = huber.factors(residual, 0.0) ** 2 * residual
     objective = RobustAugmented(huber, plain.lam, zero, gamma, 0.0, y)
-    return method_of_multipliers(objective, X, aim, rng)
+    return method_of_multipliers(objective, X, aim, rng, memory)
 
 
 def _estimated_threshold(
