@@ -34,6 +34,7 @@ from .outputs import check_outputs, draw
 @shared.plot_option
 @shared.report_option
 @shared.model_options
+@shared.season_option
 @shared.control_options
 @shared.force_option
 @shared.quiet_option

@@ -48,6 +48,16 @@ def _axis(ctx: click.Context, param: click.Parameter, value: str | None) -> int 
         raise click.BadParameter(f"{value!r} is neither the number of an axis nor none.") from None
 
 
+def _season(ctx: click.Context, param: click.Parameter, value: str | None) -> list[float] | None:
+    """One number of samples, or two."""
+    if value is None:
+        return None
+    try:
+        return [float(part) for part in value.split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is not a number, or two such as 24,168.") from None
+
+
 def _bounds(
     ctx: click.Context, param: click.Parameter, value: str | None
 ) -> tuple[float | None, ...] | None:
@@ -164,6 +174,12 @@ model_options = combined(
         help="Time between samples, for frequencies in Hz. Default: from the index.",
     ),
     click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
+)
+season_option = click.option(
+    "--season",
+    metavar="SAMPLES",
+    callback=_season,
+    help="Known season of one series in samples, or two such as 24,168. Default: found.",
 )
 limit_options = combined(
     click.option(

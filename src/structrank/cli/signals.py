@@ -18,7 +18,8 @@ from .inputs import Given, read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 
-NO_COST = ("sigma", "undamped", "max_gap", "bounds", "dt")  # options that `estimate_cost` has not
+# Options that `estimate_cost` has not.
+NO_COST = ("sigma", "undamped", "season", "max_gap", "bounds", "dt")
 signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),
@@ -29,6 +30,7 @@ signal_options = shared.combined(
     click.option(
         "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the data."
     ),
+    shared.season_option,
     shared.limit_options,
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,

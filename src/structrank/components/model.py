@@ -12,7 +12,7 @@ from ..systems import StateSpace
 from ..systems.likelihood import Score
 from .autoregression import autoregression
 
-DRIFTS = ("level", "slope", "season")
+DRIFTS = ("level", "slope", "season", "second season")
 
 
 @dataclass(frozen=True)
@@ -21,13 +21,13 @@ class Season:
 
     Attributes
     ----------
-    period : int
+    period : float
         Samples of one season.
     harmonics : tuple of int
         Which multiples of the frequency 1 / period it contains.
     """
 
-    period: int
+    period: float
     harmonics: tuple[int, ...]
 
     @property
@@ -39,6 +39,11 @@ class Season:
             turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
             blocks.append(turn[:1, :1] if 2 * harmonic == self.period else turn)
         return blocks
+
+    @property
+    def shown(self) -> NDArray:
+        """How the states show in the series: the first one of each harmonic."""
+        return np.concatenate([np.eye(len(turn))[0] for turn in self.turns])
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class FirstStates:
 class Components:
     """Which components a series of mean zero and deviation one is the sum of.
 
-    A level, a slope, a season, an autoregressive part and white noise. The parameters are
+    A level, a slope, one or two seasons, an autoregressive part and white noise. The parameters are
     logarithms of variances, and the inverse hyperbolic tangents of partial autocorrelations.
 
     Attributes
@@ -79,8 +84,10 @@ class Components:
     order : int
         Order of the autoregressive part.
     drifts : tuple of str
-        Which of "level", "slope" and "season" change with time.
+        Which of "level", "slope", "season" and "second season" change with time.
     first : FirstStates
+    second : Season or None
+        The second season, such as the week beside the day.
 
     Examples
     --------
@@ -98,6 +105,13 @@ class Components:
     order: int = 0
     drifts: tuple[str, ...] = ()
     first: FirstStates = FirstStates()
+    second: Season | None = None
+
+    @property
+    def seasons(self) -> dict[str, Season]:
+        """The seasons by the names of their drifts."""
+        both = {"season": self.season, "second season": self.second}
+        return {name: season for name, season in both.items() if season is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,9 +122,9 @@ class Components:
     @property
     def states(self) -> dict[str, slice]:
         """Where the states of each component are."""
-        sizes = {"level": 1, "slope": int(self.slope), "season": 0, "autoregression": self.order}
-        if self.season is not None:
-            sizes["season"] = sum(map(len, self.season.turns))
+        sizes = {"level": 1, "slope": int(self.slope)}
+        sizes |= {name: len(season.shown) for name, season in self.seasons.items()}
+        sizes["autoregression"] = self.order
         ends = np.cumsum([*sizes.values()])
         return {k: slice(int(e) - n, int(e)) for (k, n), e in zip(sizes.items(), ends, strict=True)}
 
@@ -129,15 +143,14 @@ class Components:
         A[0, : 1 + self.slope] = H[0, 0] = 1.0
         first[at["level"]] = self.first.level**2
         first[at["slope"]] = (self.first.slope / self.samples) ** 2
-        first[at["season"]] = self.first.season**2
+        for name, season in self.seasons.items():
+            first[at[name]] = self.first.season**2
+            A[at[name], at[name]] = block_diag(*season.turns)
+            H[0, at[name]] = season.shown
         noise[0] = np.exp(value["white"])
         for name in self.drifts:
             noise[1:][at[name]] = np.exp(value[name])
         A[at["slope"], at["slope"]] = 1.0
-        if self.season is not None:
-            turns = self.season.turns
-            A[at["season"], at["season"]] = block_diag(*turns)
-            H[0, at["season"]] = np.concatenate([np.eye(len(turn))[0] for turn in turns])
         P, own = np.diag(first), at["autoregression"]
         if self.order:
             partial = np.tanh(parameters[-self.order :])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,7 +12,9 @@ from .autoregression import burg
 from .likelihood import ComponentFit, most_likely
 from .mixture import FittedSeries
 from .model import Components, Season
-from .seasons import SeasonSearch, find_seasons
+from .seasons import SeasonSearch, find_seasons, known_seasons
+
+Seasons = tuple[Season, ...]
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class ComponentSearch:
     ----------
     stretch : int
         Longest stretch of a series that parameters are fitted to, which bounds the time.
+    cycles : int
+        Known seasons that fit into that stretch, at least.
     doubtful, certain : float
         Gain of a season from which on it is tried, and from which on nothing else is.
     most_order : int
@@ -37,6 +42,7 @@ class ComponentSearch:
     """
 
     stretch: int = 1000
+    cycles: int = 3
     doubtful: float = -6.0
     certain: float = 20.0
     most_order: int = 20
@@ -49,13 +55,16 @@ class ComponentSearch:
             "level": -3.0,
             "slope": -9.0,
             "season": -8.0,
+            "second season": -8.0,
             "autoregression": -1.5,
             "pacf 1": 1.0,
         }
     )
 
 
-def fit_series(y: NDArray, search: ComponentSearch = ComponentSearch()) -> FittedSeries:
+def fit_series(
+    y: NDArray, search: ComponentSearch = ComponentSearch(), periods: Sequence[float] = ()
+) -> FittedSeries:
     """Find the components of a series with gaps.
 
     Parameters
@@ -63,6 +72,8 @@ def fit_series(y: NDArray, search: ComponentSearch = ComponentSearch()) -> Fitte
     y : ndarray
         NaN where missing.
     search : ComponentSearch
+    periods : sequence of float
+        Known seasons, at most two, in samples. Default: search for one.
 
     Returns
     -------
@@ -77,8 +88,11 @@ def fit_series(y: NDArray, search: ComponentSearch = ComponentSearch()) -> Fitte
     True
     """
     offset, scale = float(np.nanmean(y)), float(np.nanstd(y)) or 1.0
-    y = _stretch((y - offset) / scale, search.stretch)
-    fits = [fit for season in _seasons(y, search) for fit in _fits(y, season, search)]
+    y = (y - offset) / scale
+    known = known_seasons(y, periods) if periods else None
+    y = _stretch(y, max(search.stretch, round(search.cycles * max(periods, default=0))))
+    tried = _seasons(y, search) if known is None else [known]
+    fits = [fit for seasons in tried for fit in _fits(y, seasons, search)]
     fits.sort(key=lambda fit: fit.information)
     kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
     return FittedSeries(kept, offset, scale)
@@ -93,28 +107,29 @@ def _stretch(y: NDArray, longest: int) -> NDArray:
     return y[first : first + longest]
 
 
-def _seasons(y: NDArray, search: ComponentSearch) -> list[Season | None]:
-    """Seasons to try; None for none."""
+def _seasons(y: NDArray, search: ComponentSearch) -> list[Seasons]:
+    """Seasons to try; none of them, one, or the same with twice the period."""
     found = find_seasons(y, SeasonSearch())
     if not found or found[0].gain < search.doubtful:
-        return [None]
-    if found[0].gain < search.certain:
-        return [None, found[0].season]
+        return [()]
     best = found[0].season
+    if found[0].gain < search.certain:
+        return [(), (best,)]
     double = [f.season for f in found if f.season.period == 2 * best.period and f.gain > 0]
     if double and any(harmonic % 2 for harmonic in double[0].harmonics):
-        return [best, double[0]]
-    return [best]
+        return [(best,), (double[0],)]
+    return [(best,)]
 
 
-def _fits(y: NDArray, season: Season | None, search: ComponentSearch) -> list[ComponentFit]:
+def _fits(y: NDArray, seasons: Seasons, search: ComponentSearch) -> list[ComponentFit]:
     """Fit trends with a short autoregressive part, and a longer one with and without a trend."""
-    seasonal = () if season is None else ("season",)
-    trend = Components(len(y), True, season, 1, ("level", "slope", *seasonal))
+    trend = _with_seasons(Components(len(y), True, order=1), seasons)
+    seasonal = tuple(trend.seasons)
+    trend = replace(trend, drifts=("level", "slope", *seasonal))
     fits = [most_likely(trend, y, search.starts)]
     smooth = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
     fits.append(most_likely(trend, y, smooth))
-    start = _autoregressive(y, min(fits, key=lambda fit: fit.information), season, search)
+    start = _autoregressive(y, min(fits, key=lambda fit: fit.information), seasons, search)
     fits.append(most_likely(start.components, y, start.values))
     level = replace(start.components, drifts=("level", *seasonal))
     values = {**search.starts, **start.values, **fits[-1].values, "level": -7.0}
@@ -122,8 +137,14 @@ def _fits(y: NDArray, season: Season | None, search: ComponentSearch) -> list[Co
     return fits
 
 
+def _with_seasons(components: Components, seasons: Seasons) -> Components:
+    """The components with one season, two, or none."""
+    season, second = (*seasons, None, None)[:2]
+    return replace(components, season=season, second=second)
+
+
 def _autoregressive(
-    y: NDArray, fit: ComponentFit, season: Season | None, search: ComponentSearch
+    y: NDArray, fit: ComponentFit, seasons: Seasons, search: ComponentSearch
 ) -> ComponentFit:
     """Start of a longer autoregressive part: Burg's method on the series with its gaps filled."""
     seen = ~np.isnan(y)
@@ -135,8 +156,8 @@ def _autoregressive(
         rest = _filled_rest(y, fit)
         partial, errors = burg(rest, most)
         order = max(int(np.argmin(samples * np.log(np.maximum(errors, 1e-12)) + price)), 2)
-        drifts = () if season is None else ("season",)
-        components = Components(len(y), False, season, order, drifts)
+        components = _with_seasons(Components(len(y), order=order), seasons)
+        components = replace(components, drifts=tuple(components.seasons))
         values = {**search.starts, "white": -7.0, "autoregression": np.log(np.var(rest) + 1e-6)}
         values |= {f"pacf {k + 1}": np.arctanh(0.995 * r) for k, r in enumerate(partial[:order])}
         parameters = np.array([values[name] for name in components.names])
@@ -145,7 +166,9 @@ def _autoregressive(
 
 
 def _filled_rest(y: NDArray, fit: ComponentFit) -> NDArray:
-    """The series with its gaps filled by a fit, less its season."""
-    found, at = fit.smooth(y), fit.components.states["season"]
-    shown = fit.components.matrices(fit.parameters)[0][0, at]
-    return np.asarray(np.where(np.isnan(y), found.outputs[:, 0], y) - found.states[:, at] @ shown)
+    """The series with its gaps filled by a fit, less its seasons."""
+    found, at = fit.smooth(y), fit.components.states
+    rest = np.where(np.isnan(y), found.outputs[:, 0], y)
+    for name, season in fit.components.seasons.items():
+        rest = rest - found.states[:, at[name]] @ season.shown
+    return np.asarray(rest)

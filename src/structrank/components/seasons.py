@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,10 @@ class SeasonSearch:
         A part of the best period is taken instead if its gain is at least this share of the best.
     constant : float
         Squares below this share are rounding.
+    tried : int
+        Harmonics of a known season that are tried at most, which bounds the time.
+    samples_per_column : int
+        Samples for each number of such a fit, at least.
     """
 
     cycles: int = 3
@@ -39,6 +44,8 @@ class SeasonSearch:
     harmonics: int = 12
     part: float = 0.8
     constant: float = 1e-12
+    tried: int = 60
+    samples_per_column: int = 3
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,75 @@ def find_seasons(y: NDArray, search: SeasonSearch = SeasonSearch()) -> list[Foun
     ]
     first = min(parts, key=lambda part: part.season.period, default=None)
     return found if first is None else [first, *(f for f in found if f is not first)]
+
+
+def known_seasons(
+    y: NDArray, periods: Sequence[float], search: SeasonSearch = SeasonSearch()
+) -> tuple[Season, ...]:
+    """Harmonics of known seasons that a series shows.
+
+    All harmonics of all seasons are fitted together to what a moving average over the longest
+    season leaves. A harmonic that two seasons have belongs to the shorter one. The first harmonic
+    of a season is always kept, unless a shorter one has it.
+
+    Parameters
+    ----------
+    y : ndarray
+        NaN where missing.
+    periods : sequence of float
+        In samples.
+    search : SeasonSearch
+
+    Returns
+    -------
+    tuple of Season
+        From short to long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components.seasons import known_seasons
+    >>> t = np.arange(120)
+    >>> y = np.cos(2 * np.pi * t / 4) + np.cos(2 * np.pi * t * 3 / 20)
+    >>> known_seasons(y + 0.1 * np.random.default_rng(0).standard_normal(120), [20, 4])
+    (Season(period=4, harmonics=(1,)), Season(period=20, harmonics=(1, 3)))
+    """
+    seen, t = ~np.isnan(y), np.arange(len(y))
+    lines = _lines(sorted(periods), len(y), int(np.sum(seen)), search)
+    angles = 2 * np.pi * np.outer(t, [harmonic / period for period, harmonic in lines])
+    columns = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
+    pattern = np.zeros(len(y))
+    for _ in range(search.passes):
+        rest = y - _moving_average(y - pattern, round(max(periods)))
+        found = np.linalg.lstsq(columns[seen], rest[seen], rcond=1e-6)[0]
+        pattern = columns @ found
+    samples = int(np.sum(seen))
+    noise = float(np.mean((rest - pattern)[seen] ** 2)) + search.constant
+    power = samples / 2 * np.sum(found.reshape(2, -1) ** 2, axis=0) / noise
+    seasons = []
+    for period in sorted(periods):
+        own = sorted(
+            (k for k, line in enumerate(lines) if line[0] == period), key=lambda k: -power[k]
+        )
+        kept = {lines[k][1] for k in own[: search.harmonics] if power[k] > 2 * np.log(samples)}
+        kept |= {lines[k][1] for k in own if lines[k][1] == 1}
+        if kept:
+            seasons.append(Season(period, tuple(sorted(kept))))
+    return tuple(seasons)
+
+
+def _lines(
+    periods: Sequence[float], length: int, samples: int, search: SeasonSearch
+) -> list[tuple[float, int]]:
+    """Periods and harmonics of the lines of seasons, without those that are not distinguishable."""
+    most = samples // (2 * search.samples_per_column * len(periods))
+    lines: list[tuple[float, int]] = []
+    for period in periods:
+        for harmonic in range(1, max(1, min(int(period / 2), search.tried, most)) + 1):
+            apart = (abs(harmonic / period - other / one) for one, other in lines)
+            if min(apart, default=1.0) > 0.5 / length:
+                lines.append((period, harmonic))
+    return lines
 
 
 def _decomposed(y: NDArray, period: int, search: SeasonSearch) -> FoundSeason | None:

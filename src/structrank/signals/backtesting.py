@@ -72,6 +72,8 @@ class Extrapolation:
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise.
+    seasons : tuple of float
+        Known seasons in samples, for the forecast by components.
     """
 
     window: int | None
@@ -79,6 +81,7 @@ class Extrapolation:
     sigma: float | None
     undamped: bool
     rng: int | np.random.Generator
+    seasons: tuple[float, ...] = ()
 
     def select(self, values: NDArray) -> Selection:
         """Choose mu and rank for a series."""

@@ -15,7 +15,7 @@ from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
 from .channels import channel_axis
-from .estimates import interval_reach
+from .given_seasons import given_seasons
 from .limits import Limits
 from .problems import hankel_problem
 from .recovery import recover
@@ -123,8 +123,9 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     values = to_numpy(given.values)
     axis = given.channels if channels is None else channel_axis(channels, values.ndim)
     hankel_problem(given.values, options.get("window"), axis)  # the errors of `recover`
-    Limits.of(options.get("max_gap"), options.get("bounds")).check(values, axis)
-    interval_reach(options.get("level", 0.95))
+    level = options.get("level", 0.95)
+    Limits.of(level, options.get("max_gap"), options.get("bounds")).check(values, axis)
+    given_seasons(options.get("season"), values, axis)
 
     def again() -> Recovery:
         return recover(samples, **options)
@@ -134,7 +135,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
         stderr=given.wrap(np.zeros_like(values.real)),
         lower=given.wrap(values),
         upper=given.wrap(values),
-        level=options.get("level", 0.95),
+        level=level,
         rank=0,
         modes=None,
         sigma=None,

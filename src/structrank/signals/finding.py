@@ -18,6 +18,7 @@ from .channel_groups import Members, all_channels, channel_groups
 from .channels import channel_count
 from .effort import Effort
 from .estimation import Found, best_estimate
+from .given_seasons import with_components
 from .outliers import search_outliers
 from .problems import is_large
 from .solutions import Known
@@ -75,13 +76,13 @@ def _good_samples(
     """
     if not robust:
         none = np.zeros(problem.structure.signal_shape, dtype=bool)
-        return problem, none, effort.candidates
+        return problem, none, with_components(effort.candidates, known.seasons)
     found = search_outliers(problem, known, effort.outliers)
     if found.doubt is not None:
         warn_caller(f"recover: {found.doubt}")
     candidates = [
         replace(c, found=found.direct) if isinstance(c, FitOfModes) else c
-        for c in effort.candidates
+        for c in with_components(effort.candidates, known.seasons)
     ]
     return problem.without(found.outliers), found.outliers, candidates
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +73,13 @@ class AveragedForecast:
 
 
 def average_forecasts(
-    values: NDArray, steps: int, modal: NDArray, past: Past, rule: AverageRule = AverageRule()
+    values: NDArray,
+    steps: int,
+    modal: NDArray,
+    past: Past,
+    rule: AverageRule = AverageRule(),
+    *,
+    seasons: Sequence[float] = (),
 ) -> AveragedForecast | None:
     """Average the forecasts by modes, by components and by simple rules.
 
@@ -88,6 +94,8 @@ def average_forecasts(
     past : Past
         Forecasts of known samples by modes, and from where.
     rule : AverageRule
+    seasons : sequence of float
+        Known seasons, in samples.
 
     Returns
     -------
@@ -96,7 +104,7 @@ def average_forecasts(
     """
     if past.residual.size < rule.fewest:
         return None
-    fitted = fit_series(values)
+    fitted = fit_series(values, periods=seasons)
     origins = _Origins(values, past.ends, past.ahead)
     nothing = np.full(steps, np.nan)
     found = fitted.smooth([np.append(y, nothing) for y in (*origins.pasts(), values)])
@@ -179,9 +187,9 @@ def _weights(
 def _simple_rules(fitted: FittedSeries) -> dict[str, Callable[[NDArray, int], NDArray]]:
     """Rules that anybody would try: the last value, its drift, the last season."""
     rules: dict[str, Callable[[NDArray, int], NDArray]] = {"naive": _naive, "drift": _drift}
-    season = fitted.fits[0].components.season
-    if season is not None:
-        period = season.period
+    periods = [season.period for season in fitted.fits[0].components.seasons.values()]
+    if periods and float(max(periods)).is_integer():
+        period = int(max(periods))
 
         def seasonal(y: NDArray, steps: int) -> NDArray:
             return _seasonal(y, steps, period)

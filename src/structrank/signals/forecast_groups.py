@@ -130,7 +130,7 @@ def _forecast_group(
     average, free = None, known is how.channels is how.sigma is None and not how.undamped
     if free and not np.iscomplexobj(values) and not time_is_up():
         modal = to_numpy(fit.y)[len(values) :]
-        average = average_forecasts(values, steps, modal, past)
+        average = average_forecasts(values, steps, modal, past, seasons=how.seasons)
     return GroupForecast(members, past, fit, average)
 
 

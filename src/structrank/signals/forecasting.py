@@ -25,6 +25,7 @@ from .channel_units import channel_units
 from .effort import checked
 from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
+from .given_seasons import given_seasons
 from .reports import forecast_report
 from .units import signal_sampling, with_sampling
 
@@ -153,6 +154,7 @@ def forecast(
     steps: int,
     *,
     level: float = 0.95,
+    season: float | Sequence[float] | None = None,
     rank: int | None = None,
     window: int | None = None,
     channels: int | None = None,
@@ -181,6 +183,9 @@ def forecast(
         Number of samples to forecast.
     level : float
         Probability that an interval contains the sample.
+    season : float or two of them, optional
+        Known season of a real series in samples, or two: `(24, 168)` for day and week in hours.
+        The components and the rule "the last season" have it instead of one that they search for.
     rank : int, optional
         Number of modes, if known.
     window : int, optional
@@ -231,7 +236,8 @@ def forecast(
     sampling = signal_sampling(samples, channels, dt)
     units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
     values = units.common(values)
-    how = Extrapolation(window, channels, sigma, undamped, rng)
+    seasons = given_seasons(season, values, channels, rank=rank, sigma=sigma, undamped=undamped)
+    how = Extrapolation(window, channels, sigma, undamped, rng, seasons)
     with watched(max_time, progress) as watch:
         groups = groups_to_forecast(values, known, how)
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)

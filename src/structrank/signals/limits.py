@@ -22,20 +22,24 @@ class Limits:
 
     Attributes
     ----------
+    level : float
+        Probability of its intervals.
     max_gap : int or None
         Gaps of more samples are left as they are; None for no limit.
     bounds : tuple of float or None
         Lowest and highest value, infinite where there is no bound; None for no bounds.
     """
 
+    level: float
     max_gap: int | None = None
     bounds: Bounds | None = None
 
     @classmethod
-    def of(cls, max_gap: Any, bounds: Any) -> Limits:
+    def of(cls, level: float, max_gap: Any, bounds: Any) -> Limits:
         """Return the limits that a caller gave, or raise an error."""
+        interval_reach(level)
         gap = None if max_gap is None else not_negative_int(max_gap, "max_gap")
-        return cls(gap, None if bounds is None else _checked_bounds(bounds))
+        return cls(level, gap, None if bounds is None else _checked_bounds(bounds))
 
     def check(self, values: Any, axis: int | None) -> None:
         """Raise an error unless the limits make sense for samples.
@@ -70,26 +74,24 @@ class Limits:
         series = np.moveaxis(missing, axis, 0)
         return np.moveaxis(np.array([long_gaps(x, self.max_gap) for x in series]), 0, axis)
 
-    def parts(self, found: Estimate, level: float, left: NDArray) -> list[Any]:
+    def parts(self, found: Estimate, left: NDArray) -> list[Any]:
         """Signal, standard errors and ends of intervals that obey the limits.
 
         Parameters
         ----------
         found : Estimate
             In the shape and the units of the samples.
-        level : float
-            Probability of the intervals.
         left : ndarray of bool
             Values that are left as they are.
         """
-        parts = [found.signal, found.stderr, *found.interval(interval_reach(level))]
+        parts = [found.signal, found.stderr, *found.interval(interval_reach(self.level))]
         if self.bounds is not None:
             signal, stderr, spread = (
                 to_numpy(x).astype(float) for x in (found.signal, found.stderr, found.new_deviation)
             )
             mean, error = truncated_moments(signal, stderr, *self.bounds)
             low, high = (
-                truncated_quantile((1 + side * level) / 2, signal, spread, *self.bounds)
+                truncated_quantile((1 + side * self.level) / 2, signal, spread, *self.bounds)
                 for side in (-1, 1)
             )
             parts = [mean, error, np.minimum(low, mean), np.maximum(high, mean)]

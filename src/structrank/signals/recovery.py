@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .._array import to_numpy
+from .._array import NDArray, to_numpy
 from .._checks import one_of
 from .._watch import clock, watched
 from ..io.containers import Unwrapped, unwrap
@@ -16,9 +17,10 @@ from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import channel_units
 from .channels import channel_axis, from_channels
 from .effort import checked
-from .estimates import Estimate, interval_reach
+from .estimates import Estimate
 from .estimation import AUTO, Found
 from .finding import find_signal
+from .given_seasons import given_seasons
 from .limits import Limits
 from .problems import hankel_problem
 from .recovery_result import Recovery
@@ -38,6 +40,7 @@ def recover(
     sigma: float | None = None,
     kind: str = AUTO,
     level: float = 0.95,
+    season: float | Sequence[float] | None = None,
     max_gap: int | None = None,
     bounds: tuple[float | None, float | None] | None = None,
     dt: float | None = None,
@@ -65,7 +68,7 @@ def recover(
     noise levels of several sizes. They suit signals whose swings come and go, such as sunspots,
     seismic traces, pictures and k-space. Components (`structrank.components`) are trend, season,
     autoregressive part and white noise, which drift. They suit economic and weather series; the
-    season is found from the samples.
+    season is found from the samples unless it is given.
 
     Parameters
     ----------
@@ -93,6 +96,10 @@ def recover(
         solution, or the components of one real series.
     level : float
         Probability that an interval contains a new sample.
+    season : float or two of them, optional
+        Known season of a real series in samples, or two: `(24, 168)` for day and week in hours.
+        The components have it instead of one that they search for, with the harmonics that the
+        samples show; other estimates compete as before.
     max_gap : int, optional
         Longest gap of a series to fill, in samples. Longer ones stay NaN (`Recovery.left`).
     bounds : tuple of float, optional
@@ -138,28 +145,24 @@ def recover(
     True
     """
     one_of(kind, KINDS, "kind")
-    interval_reach(level)
-    limits = Limits.of(max_gap, bounds)
+    limits = Limits.of(level, max_gap, bounds)
     began, (tried, max_time) = clock(), checked(effort, max_time)
-    known = Known(mu, rank, sigma, undamped, rng)
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
     limits.check(given.values, axis)
     sampling = signal_sampling(samples, axis, dt)
+    only = kind if kind in (FitOfModes.name, ConvexSolution.name) else None
+    seasons = given_seasons(season, given.values, axis, kind=only, mu=mu)
+    known = Known(mu, rank, sigma, undamped, rng, seasons)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
     may_be_large = window is rank is None and kind == AUTO
     with watched(max_time, progress) as watch:
         found, outliers, groups = find_signal(problem, known, kind, tried, robust, may_be_large)
     status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
-    outliers = from_channels(outliers, axis)
-    left = limits.left(np.isnan(to_numpy(given.values)) | outliers, axis)
     return Recovery(
-        **_values(limits.parts(estimate, level, left), given),
+        **_answer(limits, estimate, given, axis, from_channels(outliers, axis)),
         **_how_found(found, estimate, sigma, sampling),
-        level=level,
-        outliers=outliers,
-        left=left,
         channels=axis,
         samples=samples,
         groups=groups,
@@ -168,10 +171,14 @@ def recover(
     )
 
 
-def _values(parts: list[Any], given: Unwrapped) -> dict[str, Any]:
-    """The numbers of a `Recovery`, in containers like the samples."""
-    names = ("signal", "stderr", "lower", "upper")
-    return {name: given.wrap(part) for name, part in zip(names, parts, strict=True)}
+def _answer(
+    limits: Limits, found: Estimate, given: Unwrapped, axis: int | None, outliers: NDArray
+) -> dict[str, Any]:
+    """The numbers of a `Recovery`, in containers like the samples, and which are left out."""
+    left = limits.left(np.isnan(to_numpy(given.values)) | outliers, axis)
+    parts = zip(("signal", "stderr", "lower", "upper"), limits.parts(found, left), strict=True)
+    values = {name: given.wrap(part) for name, part in parts}
+    return {**values, "level": limits.level, "outliers": outliers, "left": left}
 
 
 def _how_found(

@@ -44,6 +44,8 @@ class Known:
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
         Seed for the simulated noise and for choosing held-out samples.
+    seasons : tuple of float
+        Known seasons, in samples.
     """
 
     mu: float | None = None
@@ -51,6 +53,7 @@ class Known:
     sigma: float | None = None
     undamped: bool = False
     rng: int | np.random.Generator = 0
+    seasons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.mu is not None:

@@ -32,7 +32,7 @@ class ComponentModel(Candidate):
         if len(structure.lengths) > 1 or structure.block or is_complex(trial.problem.b):
             return []
         samples = np.where(trial.problem.seen, to_numpy(trial.problem.b), np.nan)
-        fitted = fit_series(samples)
+        fitted = fit_series(samples, periods=trial.known.seasons)
         held_out = fitted.smooth([np.where(part, np.nan, samples) for part in trial.parts])
         signals = [like(found.signal, trial.problem.b) for found in held_out]
         residual = fitted.optimism * trial.residual(signals)
