@@ -316,7 +316,7 @@ class TestTextErrors:
             ),
             ("a,b\nx,y\nz,w\n", 'contains no numbers, but .*: line 2 starts with "x"$'),
             (f"a,b\n1,2\n3,{50 * 'x'}\n", f'line 3, column "b": "{40 * "x"}..." is not a number$'),
-            ('a,b\n1,2\n3,"4\n5,6\n', 'line 3, column "b": "45,6" is not a number'),
+            ('a,b\n1,2\n3,"4\n5,6\n', r'line 3 opens a quote \("\) that is not closed'),
         ],
     )
     def test_what_is_wrong_and_where(self, tmp_path, text, message):

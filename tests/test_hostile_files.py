@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import subprocess
 import sys
 import zipfile
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ import scipy.io
 import zarr
 from scipy.io import wavfile
 
-from structrank.io import FileError, Table, limits, read, write
+from structrank.io import FileError, Table, leftovers, limits, read, write
 from structrank.io.limits import SizeLimit
 
 SECRET = b"secret of another file " * 8
@@ -275,3 +276,104 @@ def test_the_default_is_a_share_of_memory(tmp_path, monkeypatch):
     assert SizeLimit().most == 5e5
     monkeypatch.delattr(os, "sysconf")
     assert SizeLimit().most == 4e9
+
+
+# -- text -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_long_lines(tmp_path, quoted):
+    values = np.arange(90_000.0).reshape(2, -1)
+    cells = ",".join(f'"{x}"' if quoted else str(x) for x in values[0])
+    lines = [cells, ",".join(map(str, values[1]))]
+    assert min(map(len, lines)) > 131_072
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    np.testing.assert_array_equal(read(tmp_path / "a.csv").values, values)
+
+
+@pytest.mark.parametrize("rows", [5, 60_000])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
+def test_a_quote_that_is_not_closed(tmp_path, name, rows):
+    sep = "\t" if name == "a.tsv" else ","
+    lines = [f"{k}{sep}{k * k}" for k in range(rows)]
+    lines[2] = f'2{sep}"4'
+    (tmp_path / name).write_text("\n".join(lines))
+    with pytest.raises(FileError, match="line 3 opens a quote .* that is not closed"):
+        read(tmp_path / name)
+
+
+def test_quoted_cells_of_several_lines(tmp_path):
+    (tmp_path / "a.csv").write_text('"wind\nspeed",b\n1,2\n3,4\n')
+    found = read(tmp_path / "a.csv")
+    assert found.names is not None
+    assert found.names[1] == "b"
+    np.testing.assert_array_equal(found.values, [[1, 2], [3, 4]])
+
+
+def test_formulas_in_names_and_labels(tmp_path):
+    (tmp_path / "a.csv").write_text("day,=cmd|calc,b\n@one,1,2\n@two,3,4\n")
+    found = read(tmp_path / "a.csv")
+    assert [note.split(" which")[0] for note in found.notes] == [
+        '"=cmd|calc" is a formula for spreadsheet programs,'
+    ]
+    assert read(text(tmp_path, "a,b\n-1,2\n")).notes == ()
+    openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+    write(tmp_path / "b.xlsx", found)
+    sheet = openpyxl.load_workbook(tmp_path / "b.xlsx").active
+    assert [cell.data_type for cell in (*sheet[1], *sheet["A"])] == ["s"] * 6
+    assert read(tmp_path / "b.xlsx").names == found.names
+
+
+def text(folder, content):
+    path = folder / "text.csv"
+    path.write_text(content)
+    return path
+
+
+# -- the place of a file ----------------------------------------------------------------
+
+posix = pytest.mark.skipif(os.name != "posix", reason="only POSIX has modes and signals")
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".zarr"])
+def test_a_replaced_file_keeps_its_mode(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write(path, Table(np.arange(3.0)))
+    mode = 0o700 if path.is_dir() else 0o600
+    path.chmod(mode)
+    write(path, Table(np.arange(4.0)), force=True)
+    assert path.stat().st_mode & 0o777 == mode
+    assert read(path).values.size == 4
+
+
+@posix
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".zarr"])
+@pytest.mark.parametrize("force", [False, True])
+def test_nothing_is_written_through_a_dangling_link(tmp_path, suffix, force):
+    path, target = tmp_path / f"a{suffix}", tmp_path / f"nowhere{suffix}"
+    path.symlink_to(target)
+    with pytest.raises(FileError, match="a symbolic link to .*, which does not exist"):
+        write(path, Table(np.arange(3.0)), force=force)
+    assert not target.exists()
+
+
+@posix
+def test_leftovers_of_killed_runs_are_cleared(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True
+    )
+    dead, here = int(ended.stdout), leftovers._machine()
+    stale = [f".a.partial-{here}-{dead}-0123abcd.csv", f".b.replaced-{here}-{dead}-0123abcd.zarr"]
+    kept = [
+        f".a.partial-{here}-{os.getpid()}-0123abcd.csv",  # another thread
+        f".a.partial-{here}-1-0123abcd.csv",  # another process that runs
+        f".a.partial-00000000-{dead}-0123abcd.csv",  # another machine
+        f"a.partial-{here}-{dead}-0123abcd.csv",  # not one of ours
+        ".a.partial-0123abcd.csv",
+    ]
+    for name in (stale[0], *kept):
+        (tmp_path / name).write_text("half")
+    (tmp_path / stale[1]).mkdir()
+    write(tmp_path / "new.npy", Table(np.arange(3.0)))
+    assert sorted(os.listdir(tmp_path)) == sorted([*kept, "b.zarr", "new.npy"])

@@ -7,12 +7,13 @@ to, and it leaves no partial results behind.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from .leftovers import clear_leftovers, new_mark, remove
 from .table import FileError
 
 
@@ -98,6 +99,11 @@ def _check_parent(path: Path, parent: Path) -> None:
 
 
 def _check_replaceable(path: Path, force: bool) -> None:
+    if path.is_symlink() and not path.exists():
+        raise FileError(
+            f"{path} is a symbolic link to {os.readlink(path)}, which does not exist: remove the "
+            "link, or choose another name"
+        )
     if path.exists() and not force:
         raise FileError(f"{path} exists: use --force (force=True) to replace it")
 
@@ -210,12 +216,15 @@ def new_path(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     """
     check()
     place = path.resolve()
-    mark = secrets.token_hex(4)  # another writer of the same file has its own partial file
+    clear_leftovers(place.parent)
+    mark = new_mark()
     partial = place.with_name(f".{place.stem}.partial-{mark}{place.suffix}")
     replaced = place.with_name(f".{place.stem}.replaced-{mark}{place.suffix}")
     try:
         yield partial
         check()
+        if place.exists():
+            partial.chmod(stat.S_IMODE(place.stat().st_mode))
         if place.is_dir():
             _swap_folder(partial, place, replaced)
         else:
@@ -224,14 +233,7 @@ def new_path(path: Path, check: Callable[[], None]) -> Iterator[Path]:
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):  # its name may be too long
-            _remove(partial)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+            remove(partial)
 
 
 def _swap_folder(new: Path, place: Path, replaced: Path) -> None:

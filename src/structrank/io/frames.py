@@ -130,7 +130,12 @@ def write_frame(path: Path, table: Table, suffix: str) -> None:
     if table.index is not None:
         frame.insert(0, first[0], _index_values(table.index.tolist()))
     if suffix == ".xlsx":
-        frame.to_excel(path, index=False, header=table.names is not None, engine="openpyxl")
+        with pd.ExcelWriter(path, engine="openpyxl") as writer:
+            frame.to_excel(writer, index=False, header=table.names is not None)
+            (sheet,) = writer.sheets.values()
+            for cell in (*sheet[1], *sheet["A"]):  # names and labels are never formulas
+                if cell.data_type == "f":
+                    cell.data_type = "s"
     elif suffix == ".parquet":
         frame.to_parquet(path, index=False)
     elif suffix == ".feather":

@@ -161,17 +161,35 @@ def _is_comment(line: str) -> bool:
     return line.startswith("#") and not SPREADSHEET_ERROR.match(line)
 
 
-def _split(lines: Sequence[tuple[int, str]], sep: str) -> Iterator[Row]:
-    if sep == " ":
+def _split(lines: Sequence[tuple[int, str]], sep: str, *, whole: bool = True) -> Iterator[Row]:
+    """The cells of each line; a quoted cell may continue on further lines.
+
+    If the lines are the `whole` table, a quote that is not closed is an error.
+    """
+    if sep == " " or not any('"' in line for _, line in lines):
         for number, line in lines:
-            yield Row(number, line.split())
+            cells = line.split() if sep == " " else [cell.strip() for cell in line.split(sep)]
+            yield Row(number, [] if cells == [""] else cells)
         return
-    reader = csv.reader((line for _, line in lines), delimiter=sep, skipinitialspace=True)
-    first = 0  # a quoted cell may continue on further lines
-    for cells in reader:
-        stripped = [cell.strip() for cell in cells]
-        yield Row(lines[first][0], [] if stripped == [""] else stripped)
-        first = reader.line_num
+    end = "\0end of the table"  # a part of the last cell, if its quote is not closed
+    texts = (text for text in (*(line for _, line in lines), end))
+    reader = csv.reader(texts, delimiter=sep, skipinitialspace=True)
+    first = 0
+    try:
+        for cells in reader:
+            if cells == [end]:
+                return
+            stripped = [cell.strip() for cell in cells]
+            if reader.line_num > len(lines):
+                break
+            yield Row(lines[first][0], [] if stripped == [""] else stripped)
+            first = reader.line_num
+    except csv.Error:  # a quoted cell is longer than the reader of Python allows
+        pass
+    if whole:
+        raise FileError(
+            f'line {lines[first][0]} opens a quote (") that is not closed: close it, or remove it'
+        )
 
 
 def _delimiter(lines: Sequence[str], suffix: str) -> str:
@@ -179,8 +197,8 @@ def _delimiter(lines: Sequence[str], suffix: str) -> str:
     plain = Cells()
 
     def alike(sep: str) -> tuple[int, float]:
-        rows = [row.cells for row in _split(list(enumerate(lines)), sep)]
-        width = len(rows[0])
+        rows = [row.cells for row in _split(list(enumerate(lines)), sep, whole=False)]
+        width = len(rows[0]) if rows else 1
         count = sum(len(cells) == width for cells in rows)
         if width == 1 or 2 * count <= len(rows):
             return 0, 0.0
@@ -196,7 +214,7 @@ def _delimiter(lines: Sequence[str], suffix: str) -> str:
 
 def _names_below(lines: Sequence[str], sep: str) -> bool:
     """Whether names, and rows as long as these, come after lines that are no part of a table."""
-    rows = [row.cells for row in _split(list(enumerate(lines)), sep)]
+    rows = [row.cells for row in _split(list(enumerate(lines)), sep, whole=False)] or [[""]]
     at = next((k for k, cells in enumerate(rows) if len(cells) == len(rows[-1])), 0)
     alike = all(len(cells) == len(rows[-1]) for cells in rows[at:])
     return alike and len(rows[-1]) > 1 and all(map(Cells().is_text, rows[at]))

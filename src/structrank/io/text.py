@@ -88,6 +88,7 @@ def table_of(
         _check_index(rows, labels, _title(names, at), cells)
         labels, dates = _plain_labels(labels, cells)
     numbers = [_numbers(rows, j, _title(names, j), cells) for j in asked]
+    notes += _formulas([*(names or ()), *(labels or ())], cells)
     used = [j for j in (at, *asked) if j is not None]
     pair = None if at is None or clock is None or names is None else (names[at], names[clock])
     name = None if names is None or at is None else names[at]
@@ -192,6 +193,17 @@ def _parts_of_dates(names: Sequence[str] | None, asked: Sequence[int]) -> list[s
         return []
     return [
         f"columns {', '.join(found)} were read as data: choose others by --columns (columns=...)"
+    ]
+
+
+def _formulas(texts: Sequence[str], cells: Cells) -> list[str]:
+    """A note if names or labels are formulas for a spreadsheet."""
+    found = [text for text in texts if text[:1] in tuple("=+-@") and cells.is_text(text)]
+    if not found:
+        return []
+    return [
+        f"{_quoted(found[0])} is a formula for spreadsheet programs, which may run it when they "
+        "open a text file: names and labels are written as they were read"
     ]
 
 
