@@ -58,6 +58,8 @@ _HOMES = {
         "Cost",
         "Forecast",
         "Recovery",
+        "ResidualDiagnostics",
+        "SignalComponents",
         "SpectralSample",
         "denoise",
         "estimate_cost",

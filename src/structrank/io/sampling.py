@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,13 @@ class Sampling:
     time: str
     rate: float
     frequency: str
+    year_days: ClassVar[float] = YEAR_DAYS
+
+    @property
+    def days(self) -> float | None:
+        """Days between samples; None if the unit is not one of time."""
+        units = {"s": 1 / DAY_SECONDS, "h": 1 / 24, "days": 1.0, "years": YEAR_DAYS}
+        return self.step * units[self.time] if self.time in units else None
 
     @classmethod
     def of_seconds(cls, step: float) -> Sampling:

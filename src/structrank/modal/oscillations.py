@@ -56,10 +56,9 @@ class Oscillations:
         Standard errors of these five, by name; NaN for infinite values.
     sampling : Sampling or None
         Units of times and frequencies in tables and pictures.
-    rows : ndarray of int, shape (r,)
-        The mode of each oscillation; of a conjugate pair, the one with positive frequency.
-    paired : ndarray of bool, shape (r,)
-        Whether it is a conjugate pair.
+    rows, partners : ndarray of int, shape (r,)
+        The mode of each oscillation, for a conjugate pair the one with positive frequency, and its
+        conjugate, which is the same mode if it is real.
 
     Examples
     --------
@@ -79,21 +78,21 @@ class Oscillations:
     stderr: dict[str, NDArray] | None
     sampling: Sampling | None
     rows: NDArray
-    paired: NDArray
+    partners: NDArray
 
     @classmethod
-    def of(cls, modes: Modes, rows: NDArray, paired: NDArray) -> Oscillations:
+    def of(cls, modes: Modes, rows: NDArray, partners: NDArray) -> Oscillations:
         """The oscillations of modes that come in conjugate pairs.
 
         Parameters
         ----------
         modes : Modes
-        rows, paired : ndarray
+        rows, partners : ndarray
             As `conjugate_rows` returns them.
         """
         f, dampings = modes.frequencies[rows], modes.dampings[rows]
         f = np.where(f == -0.5, 0.5, f) + 0.0
-        twice = np.where(paired, 2.0, 1.0).reshape(-1, *[1] * (modes.amplitudes.ndim - 1))
+        twice = np.where(rows != partners, 2.0, 1.0).reshape(-1, *[1] * (modes.amplitudes.ndim - 1))
         a = np.where(twice == 2, modes.amplitudes[rows], modes.amplitudes[rows].real)
         stderr = None
         if (errors := modes.stderr) is not None:
@@ -106,7 +105,7 @@ class Oscillations:
             }
         periods, times = _inverse(f), _inverse(dampings)
         amplitudes, phases = twice * np.abs(a), np.angle(a)
-        return cls(amplitudes, phases, f, periods, times, stderr, modes.sampling, rows, paired)
+        return cls(amplitudes, phases, f, periods, times, stderr, modes.sampling, rows, partners)
 
     def table(self) -> dict[str, NDArray]:
         """Columns of a table, for a file or `pandas.DataFrame`.
@@ -198,9 +197,9 @@ def conjugate_rows(
 
     Returns
     -------
-    rows, paired : ndarray
-        The rows that stand for a pair or for a real mode, and which of them stand for a pair. None
-        if the modes are not those of a real signal.
+    rows, partners : ndarray of int
+        The rows that stand for a pair or for a real mode, and their conjugates. None if the modes
+        are not those of a real signal.
 
     Examples
     --------
@@ -208,13 +207,13 @@ def conjugate_rows(
     >>> from structrank.modal.oscillations import conjugate_rows
     >>> f = np.array([[-0.1], [0.0], [0.1]])
     >>> conjugate_rows(f, 0 * f, np.array([1j, 2.0, -1j]))
-    (array([2, 1]), array([ True, False]))
+    (array([2, 1]), array([0, 1]))
     >>> conjugate_rows(f, 0 * f, np.array([1j, 2.0, 1j])) is None
     True
     """
     size = np.max(np.abs(amplitudes), initial=0.0) or 1.0
     flat = amplitudes.reshape(len(amplitudes), int(np.prod(amplitudes.shape[1:]))) / size
-    left, rows, paired = list(range(len(frequencies))), [], []
+    left, pairs = list(range(len(frequencies))), []
     while left:
         k = left.pop(0)
         turns = frequencies[left] + frequencies[k]
@@ -228,16 +227,16 @@ def conjugate_rows(
         )
         near = np.max(np.abs(apart), axis=1, initial=0.0)
         halves = 2 * frequencies[k] - np.round(2 * frequencies[k])
-        alone = np.max(np.abs([*halves, *flat[k].imag])) <= conjugates.tolerance
-        if alone:
-            rows.append(k)
+        if np.max(np.abs([*halves, *flat[k].imag])) <= conjugates.tolerance:
+            pairs.append((k, k))
         elif len(near) and np.min(near) <= conjugates.tolerance:
             other = left.pop(int(np.argmin(near)))
-            rows.append(k if _leads(frequencies[k], conjugates.tolerance) else other)
+            leads = _leads(frequencies[k], conjugates.tolerance)
+            pairs.append((k, other) if leads else (other, k))
         else:
             return None
-        paired.append(not alone)
-    return np.array(rows, dtype=int), np.array(paired, dtype=bool)
+    rows, partners = np.array(pairs, dtype=int).reshape(-1, 2).T
+    return rows, partners
 
 
 def numbered_columns(

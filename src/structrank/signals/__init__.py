@@ -4,12 +4,14 @@ These functions take arrays, pandas or xarray objects, choose everything from th
 objects that explain themselves.
 """
 
+from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
 from .outliers import find_outliers
 from .recovery import recover
 from .recovery_result import Recovery
+from .residuals import ResidualDiagnostics
 from .spectral_sensing import SpectralSample, sinusoids, spectral_problem
 from .spectrum import frequencies
 from .tables import modes_table
@@ -18,6 +20,8 @@ __all__ = [
     "Cost",
     "Forecast",
     "Recovery",
+    "ResidualDiagnostics",
+    "SignalComponents",
     "SpectralSample",
     "denoise",
     "estimate_cost",

@@ -20,11 +20,12 @@ from ..views.content import Report
 from ..views.report import Reportable
 from .candidates import CANDIDATES, Candidate, ConvexSolution
 from .channel_groups import Members, channel_rows
+from .inspection import Inspection
 from .reports import recovery_report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Summary, Reportable):
+class Recovery(Summary, Reportable, Inspection):
     """A recovered signal, and how it was found.
 
     Attributes

@@ -7,9 +7,11 @@ is a new figure of pyplot. The functions return the Axes, or the list of them.
 """
 
 from .comparison import plot_comparison
+from .components import plot_components, plot_scree, plot_w_correlations
 from .figure import check_picture, new_figure, require_matplotlib, save_picture
 from .forecasts import plot_forecast
 from .labels import Labels, index_labels, labels_of
+from .residuals import plot_residuals
 from .results import (
     plot_convergence,
     plot_correlations,
@@ -29,14 +31,18 @@ __all__ = [
     "labels_of",
     "new_figure",
     "plot_comparison",
+    "plot_components",
     "plot_convergence",
     "plot_correlations",
     "plot_forecast",
     "plot_modes",
     "plot_poles",
+    "plot_residuals",
+    "plot_scree",
     "plot_signal",
     "plot_singular_values",
     "plot_stabilization",
+    "plot_w_correlations",
     "require_matplotlib",
     "save_picture",
 ]

@@ -1,0 +1,53 @@
+"""The parts of a fitted series: trend, season and autoregressive part as series of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._array import NDArray
+from .mixture import FittedSeries
+
+TREND, SEASON, CYCLE = "trend", "season", "autoregressive part"
+
+
+def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
+    """Divide a series into its components, given all samples.
+
+    Parameters
+    ----------
+    fitted : FittedSeries
+        The fits of the series; their parts are averaged with their weights.
+    samples : ndarray
+        NaN where missing.
+
+    Returns
+    -------
+    dict of str to ndarray
+        "trend", with the mean of the series, and, where a fit has them, "season" and
+        "autoregressive part". Their sum is the signal of `FittedSeries.smooth`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components import fit_series
+    >>> from structrank.components.parts import series_parts
+    >>> t = np.arange(120)
+    >>> noise = 0.1 * np.random.default_rng(0).standard_normal(120)
+    >>> y = 0.05 * t + np.cos(2 * np.pi * t / 12) + noise
+    >>> parts = series_parts(fit_series(y), y)
+    >>> list(parts)[:2], bool(np.std(parts["season"] - np.cos(2 * np.pi * t / 12)) < 0.1)
+    (['trend', 'season'], True)
+    """
+    record = (samples - fitted.offset) / fitted.scale
+    names = {"level": TREND, "season": SEASON, "autoregression": CYCLE}
+    parts: dict[str, NDArray] = {}
+    for weight, fit in zip(fitted.weights, fitted.fits, strict=True):
+        states = fit.smooth(record).states
+        shown = fit.components.matrices(fit.parameters)[0][0]
+        for key, name in names.items():
+            at = fit.components.states[key]
+            if at.stop > at.start:
+                part = fitted.scale * weight * (states[:, at] @ shown[at])
+                parts[name] = parts.get(name, np.zeros(len(samples))) + part
+    parts[TREND] = parts[TREND] + fitted.offset
+    return {name: parts[name] for name in names.values() if name in parts}

@@ -1,0 +1,220 @@
+"""Components of recovered signals, scree plots and residuals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from structrank import Hankel, Modes, ResidualDiagnostics, impute, recover
+from structrank.components import fit_series
+from structrank.components.parts import series_parts
+from structrank.io.sampling import Sampling
+from structrank.modal.harmonics import group_oscillations
+from structrank.signals.component_series import SignalComponents
+from structrank.signals.inspection import leading_singular_values
+
+N = 120
+T = np.arange(N)
+SEASON = np.cos(2 * np.pi * T / 12 + 1) + 0.6 * np.sin(2 * np.pi * T / 6)
+TONE = 0.7 * np.cos(2 * np.pi * 0.31 * T)
+
+
+def noisy(signal, seed=0, sigma=0.05):
+    return signal + sigma * np.random.default_rng(seed).standard_normal(np.shape(signal))
+
+
+def assert_adds_up(found, atol=1e-8):
+    """The parts are the signal, and with the rest the samples."""
+    parts = found.components()
+    total = sum(np.asarray(part) for part in parts.parts.values())
+    np.testing.assert_allclose(total, np.asarray(found.signal), rtol=0, atol=atol)
+    samples = np.asarray(found.samples)
+    seen = ~np.isnan(samples)
+    np.testing.assert_allclose((total + np.asarray(parts.rest))[seen], samples[seen], atol=1e-12)
+    np.testing.assert_array_equal(np.isnan(np.asarray(parts.rest)), ~seen)
+    return parts
+
+
+@pytest.fixture(scope="module")
+def series():
+    """A dated series with a gap, of trend, season and oscillation."""
+    months = pd.period_range("2010-01", periods=N, freq="M")
+    y = pd.Series(noisy(3 * np.exp(-T / 200) + SEASON + TONE), months, name="sales")
+    y.iloc[40:46] = np.nan
+    return recover(y)
+
+
+class TestModes:
+    def test_trend_season_and_oscillation(self, series):
+        parts = assert_adds_up(series)
+        assert list(parts) == ["trend", "season of 1 year", "oscillation of 0.2688 years", "rest"]
+        assert isinstance(parts["trend"], pd.Series)
+        assert parts["rest"].index.equals(series.samples.index)
+        assert parts["season of 1 year"].name == "sales"
+        np.testing.assert_allclose(parts["season of 1 year"], SEASON, atol=0.1)
+        np.testing.assert_allclose(parts["trend"], 3 * np.exp(-T / 200), atol=0.1)
+        frame = parts.to_frame()
+        assert list(frame) == list(parts)
+        assert frame.index.equals(series.samples.index)
+        with pytest.raises(KeyError, match="no component 'cycle': there are trend, season"):
+            parts["cycle"]
+
+    def test_channels(self):
+        table = pd.DataFrame({"a": noisy(SEASON + 5), "b": noisy(np.roll(SEASON, 3), 1)})
+        parts = assert_adds_up(recover(table, kind="refit", rank=5))
+        assert list(parts)[:2] == ["trend", "season of 12 samples"]
+        assert parts.to_frame()["season of 12 samples"].shape == (N, 2)
+        assert len(parts.plot(Figure())) == len(parts)
+
+    @pytest.mark.parametrize("axis", [0, 1])
+    def test_arrays_with_channels(self, axis):
+        table = np.stack([noisy(SEASON), noisy(np.roll(SEASON, 3), 1)], axis=axis)
+        parts = assert_adds_up(recover(table, channels=axis, rank=4, kind="refit"))
+        assert parts["season of 12 samples"].shape == table.shape
+        assert parts.to_frame().shape == (N, 2 * len(parts))
+
+    def test_complex_signal(self):
+        modes = Modes([0.1, -0.2], [0.01, 0.0], [1.0, 0.5j])
+        parts = assert_adds_up(recover(modes.signal(40), dt=0.5))
+        assert list(parts) == ["mode at 0.2 Hz", "mode at -0.4 Hz", "rest"]
+        with pytest.raises(ValueError, match="a table holds series"):
+            SignalComponents({}, np.zeros((3, 3)), np.zeros((3, 3)), None).to_frame()
+
+    def test_image(self):
+        waves = Modes([[0.1, 0.2], [-0.1, -0.2], [0, 0]], amplitudes=[0.5, 0.5, 2.0])
+        parts = assert_adds_up(recover(noisy(waves.signal((15, 14)).real, sigma=1e-4), rank=3))
+        assert list(parts) == ["trend", "oscillation at 0.1, 0.2", "rest"]
+
+    def test_names_are_not_repeated(self):
+        modes = Modes([0.1001, 0.1002], amplitudes=[1, 1j])
+        found = recover(modes.signal(60) + 0, rank=2, kind="refit")
+        assert len(found.components().parts) == 2
+
+
+class TestStateSpace:
+    def test_parts_are_the_smoothed_signal(self):
+        y = noisy(0.05 * T + SEASON, sigma=0.3)[:60]
+        y[30:36] = np.nan
+        fitted = fit_series(y)
+        parts = series_parts(fitted, y)
+        (smooth,) = fitted.smooth([y])
+        np.testing.assert_allclose(sum(parts.values()), smooth.signal, atol=1e-10)
+
+    def test_components_of_a_recovery(self):
+        walk = np.cumsum(np.random.default_rng(1).standard_normal(N))
+        y = pd.Series(walk + 3 * SEASON, pd.date_range("2020-01-01", periods=N, freq="MS"))
+        parts = assert_adds_up(recover(y, kind="components"))
+        assert list(parts)[:2] == ["trend", "season of 1 year"]
+        assert np.corrcoef(parts["season of 1 year"], SEASON)[0, 1] > 0.98
+
+    def test_samples_that_impute_keeps_are_other(self):
+        walk = np.cumsum(np.random.default_rng(2).standard_normal(40))
+        walk[20:24] = np.nan
+        parts = assert_adds_up(impute(walk, kind="components"))
+        np.testing.assert_allclose(parts.rest[~np.isnan(walk)], 0, atol=1e-12)
+        assert "other" in parts.parts
+        assert_adds_up(impute(np.cumsum(np.ones(30))))  # nothing is missing
+
+    def test_no_components(self):
+        image = np.random.default_rng(0).standard_normal((5, 5)).cumsum(0).cumsum(1)
+        found = recover(image, kind="convex", mu=10.0)
+        with pytest.raises(ValueError, match='recover it with kind="refit"'):
+            found.components()
+
+
+class TestGroups:
+    def test_harmonics_share_a_fundamental(self):
+        f = np.array([0.001, 3 / 50, 0.21, 1 / 50, 0.0, 2 / 50 + 1e-4])
+        found = group_oscillations(f, np.full(6, 1e-4), 400)
+        assert [(g.kind, g.rows) for g in found] == [
+            ("trend", [4, 0]),
+            ("season", [3, 5, 1]),
+            ("oscillation", [2]),
+        ]
+        assert found[1].frequency == 1 / 50
+
+    def test_calendar_periods_are_seasons(self):
+        daily = Sampling.of_seconds(86400)
+        found = group_oscillations(np.array([2 / 365.2425, 1 / 7, 0.21]), None, 1500, daily)
+        assert [g.kind for g in found] == ["season", "season", "oscillation"]
+        np.testing.assert_allclose(1 / found[0].frequency, 365.2425)
+
+    def test_tones_that_meet_no_multiple_stay_alone(self):
+        found = group_oscillations(np.array([0.1, 0.213]), np.array([1e-4, 1e-4]), 200)
+        assert [g.kind for g in found] == ["oscillation", "oscillation"]
+        assert group_oscillations(np.array([]), None, 10) == []
+
+
+def test_w_correlations_are_inner_products_of_hankel_matrices(series):
+    parts = series.components()
+    structure = Hankel(N, window=N // 2)
+    matrices = [structure.to_dense(np.nan_to_num(np.asarray(parts[name]))) for name in parts]
+    expected = [
+        [abs(np.sum(a * b)) / np.linalg.norm(a) / np.linalg.norm(b) for b in matrices]
+        for a in matrices
+    ]
+    np.testing.assert_allclose(parts.w_correlations(), expected, atol=1e-12)
+    axis = series.plot_w_correlations(Figure())
+    np.testing.assert_allclose(axis.images[0].get_array(), expected, atol=1e-12)
+    assert [text.get_text() for text in axis.get_yticklabels()] == list(parts)
+
+
+@pytest.mark.parametrize("channels", [None, 1])
+def test_scree_is_that_of_the_dense_matrix(channels):
+    values = noisy(np.stack([SEASON, TONE], axis=1))[:41]
+    values = values[:, 0] if channels is None else values
+    found = leading_singular_values(values, channels, 12)
+    block = None if channels is None else (2, 1)
+    structure = Hankel(41, window=21, block=block)
+    dense = structure.to_dense(values if channels is None else values[..., None])
+    np.testing.assert_allclose(found, np.linalg.svd(dense, compute_uv=False)[:12], rtol=1e-6)
+
+
+def test_pictures(series):
+    titles = [axis.get_title(loc="left") for axis in series.plot_components(Figure())]
+    assert titles == list(series.components())
+    axis = series.plot_scree(Figure(), count=9)
+    samples, signal, rank = axis.lines
+    assert len(samples.get_xdata()) == 9
+    assert np.all(samples.get_ydata()[:5] >= 0.9 * signal.get_ydata()[:5])
+    assert rank.get_xdata()[0] == series.rank + 0.5
+    first, lags, histogram = series.plot_residuals(Figure())
+    assert np.isnan(first.lines[0].get_ydata()).sum() == 6
+    np.testing.assert_array_equal(lags.lines[0].get_ydata(), series.residuals().autocorrelations)
+    assert len(histogram.patches) > 3
+
+
+class TestResiduals:
+    def test_noise_and_a_gross_error(self):
+        noise = noisy(np.zeros((500, 1)), 3, 2.0)
+        noise[100] = 30.0
+        noise[200:220] = np.nan
+        found = ResidualDiagnostics(noise)
+        assert found.sigma == pytest.approx(2.0, rel=0.1)
+        assert np.flatnonzero(found.outliers).tolist() == [100]
+        assert found.whiteness > 0.01
+        assert found.kurtosis > 4
+        assert "outliers      1 beyond 4" in repr(found)
+        assert "are not white" in repr(ResidualDiagnostics(np.cumsum(np.ones((50, 1)), 0) - 20))
+
+    def test_autocorrelations_are_those_of_pairs(self):
+        noise = noisy(np.zeros((60, 2)), 4)
+        noise[10:15, 1] = np.nan
+        pairs = [
+            (noise[k + 3, c] * noise[k, c], 1)
+            for k in range(57)
+            for c in range(2)
+            if not np.isnan(noise[k + 3, c] * noise[k, c])
+        ]
+        mean = sum(p for p, _ in pairs) / len(pairs) / np.nanmean(noise**2)
+        np.testing.assert_allclose(ResidualDiagnostics(noise).autocorrelations[2], mean)
+
+    def test_chance_of_white_noise_is_even(self):
+        chances = [ResidualDiagnostics(noisy(np.zeros((300, 1)), s)).whiteness for s in range(200)]
+        assert 0.02 < np.mean(np.array(chances) < 0.1) < 0.2
+
+    def test_complex_and_images(self):
+        found = recover(noisy(np.exp(0.5j * T)) + 0.05j * np.random.default_rng(1).random(N))
+        assert found.residuals().residuals.shape == (N, 2)
