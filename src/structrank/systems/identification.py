@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .._checks import positive
 from ..solvers.driver import warn_if_limited
 from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
-from .noise_fits import KINDS, Fitted, NoiseFits
+from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, IdentificationSearch, Search, first_state, with_inputs
-from .preparation import block_rows, check_records, in_units, normalised, orders_to_try
+from .preparation import (
+    block_rows,
+    check_records,
+    in_units,
+    normalised,
+    orders_to_try,
+    pole_bound,
+)
 from .records import paired_records
 from .state_space import StateSpace
 
@@ -30,7 +36,9 @@ def identify(
     max_order: int = 10,
     window: int | None = None,
     offset: bool = True,
+    stable: bool | None = None,
     max_radius: float | None = None,
+    integrators: int = 0,
     mu: float | None = None,
     completion_window: int | None = None,
     dt: float | None = None,
@@ -71,10 +79,17 @@ def identify(
         Number of block rows of the subspace method. Default 10 and 15.
     offset : bool
         Whether to find an operating point other than zero.
+    stable : bool, optional
+        True: all poles but integrators are inside the unit circle, also if `max_radius` asks for
+        more: then there is an error. False: poles may be outside, up to `exp(10 / samples)`.
+        Default: inside, unless `max_radius` allows more.
     max_radius : float, optional
         Bound on the absolute values of the poles. Default `exp(-1 / samples)`: modes that last
-        longer than the record cannot be distinguished from drift. For a system that integrates,
-        pass a number above 1, such as 1.01, and `offset=False`.
+        longer than the record cannot be distinguished from drift.
+    integrators : int
+        Number of poles that are exactly one, for a plant that integrates: 1 for a tank, 2 for a
+        position that follows from a force. The bound holds for the other poles. Inputs of zero are
+        then the operating point.
     mu : float, optional
         Weight of the nuclear norm in step 1, as a share of the weight above which the solution is
         zero. Default: the value that best predicts a tenth of the samples, held out for this.
@@ -116,16 +131,16 @@ def identify(
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
     kinds = _kinds(noise_model)
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
-    longest = max(lengths)
-    radius = np.exp(-1 / longest) if max_radius is None else positive(max_radius, "max_radius")
-    windows = block_rows(window, longest, m, p, search)
-    orders = orders_to_try(order, max_order, max(windows), p)
+    radius = pole_bound(stable, max_radius, max(lengths), search)
+    windows = block_rows(window, max(lengths), m, p, search)
+    orders = orders_to_try(order, max_order, max(windows), p, integrators)
     check_records(records, search)
     joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
-    z, centre, scale = normalised(joined, offset, search)
+    z, centre, scale = normalised(joined, offset, search, m if integrators else 0)
     parts = np.split(z, np.cumsum(lengths)[:-1])
     filled = _completed(parts, completion_window, mu, rng, search)
-    whole = _fits(parts, m, filled, windows, offset, radius, search)
+    whole = _fits(parts, m, filled, windows, search.final)
+    whole = replace(whole, offset=offset, radius=radius, integrators=integrators)
     look = Search(whole, orders, search)
     ranked = look.ranked(kinds)
     best, fit = _first_trusted(look, ranked, filled, search)
@@ -172,9 +187,7 @@ def _fits(
     m: int,
     filled: Completed | None,
     windows: list[int],
-    offset: bool,
-    radius: float,
-    search: IdentificationSearch,
+    rules: FitRules,
 ) -> NoiseFits:
     """The records with all gaps filled by the method with the least error in their channel."""
     u, y = [z[:, :m] for z in parts], [z[:, m:] for z in parts]
@@ -196,9 +209,7 @@ def _fits(
             better, filled.record, np.concatenate([full_u[longest], full_y[longest]], 1)
         )
         pieces[longest] = best[:, :m], best[:, m:]
-    return NoiseFits(
-        u, y, full_u, pieces, windows, offset, radius, model, known_error, search.final
-    )
+    return NoiseFits(u, y, full_u, pieces, windows, model, known_error, rules)
 
 
 def _first_trusted(

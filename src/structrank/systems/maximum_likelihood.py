@@ -18,6 +18,7 @@ from scipy.linalg import block_diag, solve_discrete_lyapunov
 
 from .._array import NDArray
 from .chunks import Gaussian, Records
+from .integrators import free_entries, own_radius
 from .likelihood import Score, value_and_gradient
 from .prediction_errors import error_slopes
 from .quasi_newton import QuasiNewton, minimize
@@ -49,6 +50,8 @@ class MaximumLikelihood:
         Default: they are parameters.
     input_model : StateSpace, optional
         A stable system, driven by noise alone, whose outputs are the inputs.
+    integrators : int
+        Number of poles that are one. A has the form that `integrators` describes.
     floor : float
         Standard deviation of white noise that is part of every output. It keeps the likelihood
         bounded. Set by hand for outputs of spread one: below the accuracy of most measurements.
@@ -75,6 +78,7 @@ class MaximumLikelihood:
     fixed: tuple[str, ...] = ()
     stationary: bool = False
     input_model: StateSpace | None = None
+    integrators: int = 0
     floor: float = 1e-5
 
     @cached_property
@@ -112,6 +116,7 @@ class MaximumLikelihood:
         """Which parameters may change; the upper triangle of the root is always zero."""
         parts = {k: np.full(shape, k not in self.fixed) for k, shape in self.shapes.items()}
         parts["root"] = np.tril(parts["root"])
+        parts["A"] &= free_entries(self.order, self.integrators)
         width = self.dtype.itemsize // np.dtype(float).itemsize
         free = np.concatenate([np.repeat(parts[name].reshape(-1), width) for name in NAMES])
         if width > 1:  # the diagonal of the root is real
@@ -156,7 +161,7 @@ class MaximumLikelihood:
     def value_and_gradient(self, theta: NDArray) -> tuple[float, NDArray]:
         """Negative log-likelihood and its gradient; infinite if a pole is too large."""
         parts = self.split(theta)
-        if not spectral_radius_of(parts["A"]) < self.radius:
+        if not own_radius(parts["A"], self.integrators) < self.radius:
             return np.inf, np.zeros_like(theta)
         joint = self._joint(parts)
         gaussian = self._gaussian(joint)

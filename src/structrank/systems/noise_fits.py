@@ -18,6 +18,7 @@ import numpy as np
 from .._array import NDArray
 from .arx import Arx
 from .fitted_model import Estimate
+from .integrators import integrating, with_integrators
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .quasi_newton import QuasiNewton
@@ -81,16 +82,18 @@ class NoiseFits:
         Inputs and outputs of stretches of the records without gaps.
     windows : list of int
         Block rows of the subspace method.
-    offset : bool
-        Whether to fit an offset of the outputs.
-    radius : float
-        Bound on the absolute values of the poles.
     input_model : StateSpace or None
         Model of the inputs, if some are missing.
     input_error : float
         Root mean square error of the guesses of missing inputs, by their model.
     rules : FitRules
         Sizes and tolerances.
+    offset : bool
+        Whether to fit an offset of the outputs.
+    radius : float
+        Bound on the absolute values of the poles.
+    integrators : int
+        Number of poles that are one, beside the bound.
     """
 
     inputs: list[NDArray]
@@ -98,11 +101,12 @@ class NoiseFits:
     known_inputs: list[NDArray]
     filled: list[tuple[NDArray, NDArray]]
     windows: list[int]
-    offset: bool
-    radius: float
     input_model: StateSpace | None
     input_error: float
     rules: FitRules = FitRules()
+    offset: bool = True
+    radius: float = 1.0
+    integrators: int = 0
 
     @property
     def plugged(self) -> NoiseFits:
@@ -137,7 +141,11 @@ class NoiseFits:
             arx = Arx(*self._lists, lags=-(-order // self.outputs[0].shape[1]))
             arx = arx if arx.determined else None
         found = [] if arx is None else arx.reduced([order], self.start_radius)
-        return found[0] if found else None
+        if arx is None or not found:
+            return None
+        if not self.integrators:
+            return found[0]
+        return integrating(found[0], self.integrators, self.start_radius, arx.rules.gains)
 
     def _arx_starts(self, order: int) -> list[StateSpace]:
         models = [self.arx(kind, order) for kind in ("arx", "reduced")]
@@ -150,7 +158,9 @@ class NoiseFits:
         for U, s in self._directions:
             if order <= min(len(U) - p, len(s)):
                 scaled = U[:, :order] * np.sqrt(s[:order])
-                found.append(dynamics(scaled, p, self.start_radius))
+                A, C = dynamics(scaled, p, self.start_radius)
+                A, Q = with_integrators(A, self.integrators, self.start_radius)
+                found.append((A, C @ Q))
         return found
 
     def fitted(self, kind: str, order: int, others: Sequence[StateSpace] = ()) -> Fitted | None:
@@ -170,7 +180,13 @@ class NoiseFits:
         if not self.offset:
             fixed = (*fixed, "output_offset")
         return MaximumLikelihood(
-            self.inputs, self.outputs, order, self.radius, fixed, input_model=self.input_model
+            self.inputs,
+            self.outputs,
+            order,
+            self.radius,
+            fixed,
+            input_model=self.input_model,
+            integrators=self.integrators,
         )
 
     def judged(self, model: StateSpace) -> Fitted:
@@ -207,7 +223,14 @@ class NoiseFits:
     def problem(self, order: int) -> OutputError:
         """Least squares for the longest record, with filled inputs."""
         i = self._longest
-        return OutputError(self.known_inputs[i], self.outputs[i], order, self.offset, self.radius)
+        return OutputError(
+            self.known_inputs[i],
+            self.outputs[i],
+            order,
+            self.offset,
+            self.radius,
+            integrators=self.integrators,
+        )
 
     def from_theta(self, problem: OutputError, theta: NDArray) -> Fitted:
         """The model of least squares, with the covariance of its errors."""

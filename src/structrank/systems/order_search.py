@@ -8,6 +8,7 @@ import numpy as np
 
 from .._array import NDArray
 from .completion import GapFilling
+from .integrators import own_part
 from .maximum_likelihood import MaximumLikelihood
 from .noise_fits import FitRules, Fitted, NoiseFits
 from .output_error import OutputError
@@ -68,6 +69,9 @@ class IdentificationSearch:
     quiet : float
         Missing inputs are fitted only if the noise is below this share of the spread of the
         outputs: otherwise their model is enough. Set by hand.
+    growth : float
+        With `stable=False`, poles are bounded such that no mode grows by more than the exponential
+        of this number over the record. Set by hand: simulated outputs stay finite.
     constant : float
         A channel whose spread is below this share of its largest value is constant. Rounding.
     filling : GapFilling
@@ -98,6 +102,7 @@ class IdentificationSearch:
     joint_steps: int = 10
     stalled: float = 0.95
     quiet: float = 0.05
+    growth: float = 10.0
     constant: float = 1e-12
     filling: GapFilling = field(default_factory=GapFilling)
     exact_fit: float = 10.0
@@ -251,7 +256,8 @@ class Search:
 
     def doubt(self, model: StateSpace) -> float:
         """Factor for errors of models that have a pole at the bound."""
-        radius, poles = self.trials[0].training.radius, model.poles
+        radius = self.whole.radius
+        poles = np.linalg.eigvals(own_part(model.A, self.whole.integrators))
         at_bound = poles[np.abs(poles) > 1 - self.search.at_bound * (1 - radius)]
         if radius >= 1 or not at_bound.size:
             return 1.0

@@ -16,7 +16,8 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .._array import NDArray
-from .recursion import free_responses, spectral_radius_of, state_sequence
+from .integrators import free_entries, own_radius
+from .recursion import free_responses, state_sequence
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,8 @@ class OutputError:
         Bound on the absolute values of the poles.
     price : ndarray, shape (samples, m), optional
         Weight of the squared distance between an input and its guess; zero: the input is known.
+    integrators : int
+        Number of poles that are one. A has the form that `integrators` describes.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class OutputError:
     offset: bool
     radius: float
     price: NDArray | None = None
+    integrators: int = 0
 
     @cached_property
     def seen(self) -> NDArray:
@@ -108,6 +112,13 @@ class OutputError:
         n, m, p = self.order, self.u.shape[1], self.y.shape[1]
         offsets = p if self.offset else 0
         return (n, n), (n, m), (p, n), (p, m), (n,), (offsets,), (len(self.unknown[0]),)
+
+    @cached_property
+    def free(self) -> NDArray:
+        """Which parameters may change."""
+        entries = free_entries(self.order, self.integrators).reshape(-1)
+        rest = sum(int(np.prod(shape)) for shape in self.shapes[1:])
+        return np.concatenate([entries, np.ones(rest, dtype=bool)])
 
     def split(self, theta: NDArray) -> list[NDArray]:
         """Split a vector of all parameters into its parts, in the order of `shapes`."""
@@ -135,7 +146,7 @@ class OutputError:
 
     def value(self, theta: NDArray) -> float:
         """Sum of the squared residuals; infinite if a pole is too large."""
-        if not spectral_radius_of(self.split(theta)[0]) < self.radius:
+        if not own_radius(self.split(theta)[0], self.integrators) < self.radius:
             return np.inf
         residual = self.residual(theta)
         return float(residual @ residual)
@@ -197,12 +208,13 @@ class OutputError:
         """
         damping, value = rules.damping, self.value(theta)
         for _ in range(steps):
-            J = self.jacobian(theta)
+            J = self.jacobian(theta)[:, self.free]
             hessian, gradient = J.T @ J, J.T @ self.residual(theta)
             diagonal = np.diag(hessian)
             scale = np.maximum(diagonal, rules.least_diagonal * np.max(diagonal))
             for _ in range(rules.trials):
-                trial = theta + _damped_step(hessian, gradient, damping * scale)
+                trial = theta.copy()
+                trial[self.free] += _damped_step(hessian, gradient, damping * scale)
                 lower = self.value(trial)
                 if lower < value:
                     break

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import NDArray
+from .integrators import own_part
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .simulation import covariance_root
@@ -76,14 +77,22 @@ def pole_covariances(
     >>> poles.round(1), np.sqrt(covariances[:, 0, 0]).round(2)
     (array([0.8]), array([0.02]))
     """
+    k = fit.integrators
     if isinstance(fit, OutputError):
         A, changes = fit.split(theta)[0], _regression(fit, theta, rules)
     else:
         A, changes = fit.split(theta)["A"], _likely_changes(fit, theta, rules)
-    poles, V = np.linalg.eig(A)
+    own = own_part(A, k)
+    poles, V = np.linalg.eig(own)
+    changes = changes[:, : len(own), : len(own)]
     spread = np.einsum("in,knm,mi->ik", np.linalg.inv(V), changes, V) / poles[:, None]
     parts = np.stack([spread.real, spread.imag], axis=1)
-    return poles, parts @ parts.transpose(0, 2, 1)
+    covariances = parts @ parts.transpose(0, 2, 1)
+    if not k:
+        return poles, covariances
+    ordered = np.linalg.eig(A)[0]
+    nearest = np.argmin(np.abs(ordered[:, None] - np.append(poles, np.ones(k))), axis=1)
+    return ordered, np.concatenate([covariances, np.zeros((k, 2, 2))])[nearest]
 
 
 def _likely_changes(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules) -> NDArray:
@@ -99,7 +108,7 @@ def _likely_changes(fit: MaximumLikelihood, theta: NDArray, rules: InformationRu
 
 def _regression(problem: OutputError, theta: NDArray, rules: InformationRules) -> NDArray:
     """The same by least squares, where the outputs may have different variances."""
-    J, residual = problem.jacobian(theta), problem.residual(theta)
+    J, residual = problem.jacobian(theta) * problem.free, problem.residual(theta)
     scale = np.linalg.norm(J, axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     J = J / scale
@@ -144,7 +153,7 @@ def _identified(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules)
 
 
 def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
-    """Directions of the parameters for `x -> (I + h E) x`, for all E with one entry."""
+    """Directions without effect: `x -> (I + h E) x`, for all E with one entry, and one more."""
     parts, n = fit.split(theta), fit.order
     rows = []
     for one in (1.0, 1j) if fit.dtype.kind == "c" else (1.0,):
@@ -155,4 +164,8 @@ def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
             starts = parts["x0"] @ E.T
             change.update(A=E @ A - A @ E, B=E @ B, C=-C @ E, K=E @ K, x0=starts)
             rows.append(fit.joined(change))
+    if fit.integrators:  # an offset of the outputs, as the start of the last integrator
+        change = {k: np.zeros(shape, dtype=fit.dtype) for k, shape in fit.shapes.items()}
+        change["x0"][:, -1], change["output_offset"] = 1.0, -parts["C"][:, -1]
+        rows.append(fit.joined(change))
     return np.array(rows)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._array import NDArray
-from .._checks import positive_int
+from .._checks import not_negative_int, positive, positive_int
 from .order_search import IdentificationSearch
 from .state_space import StateSpace
 
@@ -33,12 +33,36 @@ def in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
     )
 
 
-def orders_to_try(order: int | None, max_order: int, window: int, p: int) -> list[int]:
-    """Orders to try, up to what the outputs in a window determine."""
+def pole_bound(
+    stable: bool | None, max_radius: float | None, longest: int, search: IdentificationSearch
+) -> float:
+    """Bound on the absolute values of the poles."""
+    if stable not in (None, True, False):
+        raise TypeError(f"stable is {stable!r}, but True, False or None is expected")
+    if max_radius is None:
+        return float(np.exp((search.growth if stable is False else -1) / longest))
+    if stable and max_radius > 1:
+        raise ValueError(
+            f"max_radius is {max_radius}, but stable=True allows at most 1: leave one of them out"
+        )
+    return positive(max_radius, "max_radius")
+
+
+def orders_to_try(
+    order: int | None, max_order: int, window: int, p: int, integrators: int
+) -> list[int]:
+    """Orders to try: at least the integrators, at most what the outputs in a window determine."""
+    k = not_negative_int(integrators, "integrators")
     if order is None:
         orders = list(range(1, positive_int(max_order, "max_order") + 1))
     else:
         orders = [positive_int(order, "order")]
+    if orders[-1] < k:
+        raise ValueError(
+            f"integrators is {k}, but the order is at most {orders[-1]}, and each integrator is a "
+            "state: raise the order, or lower integrators"
+        )
+    orders = [n for n in orders if n >= k]
     most = p * (window - 1)
     possible = [n for n in orders if n <= most]
     if not possible:
@@ -88,13 +112,17 @@ def block_rows(
 
 
 def normalised(
-    z: NDArray, offset: bool, search: IdentificationSearch
+    z: NDArray, offset: bool, search: IdentificationSearch, fixed: int
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Channels with mean zero and spread one, with their original means and scales."""
+    """Channels with mean zero and spread one, with their original means and scales.
+
+    The first `fixed` channels keep their means.
+    """
     unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
     unit = np.where(unit > 0, unit, 1.0)
     z = z / unit
     centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
+    centre[:fixed] = 0.0
     scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
     if not np.all(scale > search.constant):
         raise ValueError(
