@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
 from .._array import NDArray
-from .._checks import not_negative, not_negative_int, positive, positive_int
+from .._checks import not_negative, not_negative_int, positive
 from ..views import plot_poles
 from . import simulation
 from .conditioning import Conditioning
@@ -17,11 +17,12 @@ from .conversions import Conversions
 from .matrices import check_covariance, split_covariance, system_arrays
 from .predictions import Predictions
 from .records import paired
-from .recursion import adjoint, free_responses, markov_parameters, spectral_radius_of
+from .recursion import adjoint, free_responses, spectral_radius_of
+from .responses import Responses
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class StateSpace(Conditioning, Predictions, Conversions):
+class StateSpace(Conditioning, Predictions, Responses, Conversions):
     """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
     | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t + w_t`
@@ -275,28 +276,6 @@ class StateSpace(Conditioning, Predictions, Conversions):
             raise ValueError("the system has no inputs, but fit simulates the response to inputs")
         u, y = paired(inputs, outputs, self.input_count, self.output_count)
         return simulation.explained(y, simulation.fitted_response(self, u, y, initial))
-
-    def impulse_response(self, steps: int) -> NDArray:
-        """Outputs after a unit pulse in each input: `D, C B, C A B, ...`.
-
-        For a system without inputs, the pulse is in the noise: `I, C K, C A K, ...`.
-
-        Parameters
-        ----------
-        steps : int
-
-        Returns
-        -------
-        ndarray, shape (steps, p, m)
-
-        Examples
-        --------
-        >>> from structrank import StateSpace
-        >>> model = StateSpace(A=[[0.5]], B=[[1.0]], C=[[2.0]], D=[[0.0]])
-        >>> model.impulse_response(4)[:, 0, 0]
-        array([0. , 2. , 1. , 0.5])
-        """
-        return markov_parameters(*self._driven(), positive_int(steps, "steps"))
 
     def covariances(self, lags: int) -> NDArray:
         """Covariances `E y_{t+i} y_t^H` of the stationary outputs that the noise causes.

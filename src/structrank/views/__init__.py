@@ -12,6 +12,7 @@ from .figure import check_picture, new_figure, require_matplotlib, save_picture
 from .forecasts import plot_forecast
 from .labels import Labels, index_labels, labels_of
 from .residuals import plot_residuals
+from .responses import plot_bode, plot_step
 from .results import (
     plot_convergence,
     plot_correlations,
@@ -30,6 +31,7 @@ __all__ = [
     "index_labels",
     "labels_of",
     "new_figure",
+    "plot_bode",
     "plot_comparison",
     "plot_components",
     "plot_convergence",
@@ -42,6 +44,7 @@ __all__ = [
     "plot_signal",
     "plot_singular_values",
     "plot_stabilization",
+    "plot_step",
     "plot_w_correlations",
     "require_matplotlib",
     "save_picture",
