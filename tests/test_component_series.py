@@ -109,6 +109,12 @@ class TestStateSpace:
         assert list(parts)[:2] == ["trend", "season of 1 year"]
         assert np.corrcoef(parts["season of 1 year"], SEASON)[0, 1] > 0.98
 
+    def test_two_given_seasons(self):
+        hours = np.arange(96)
+        y = noisy(np.cos(2 * np.pi * hours / 8) + np.sin(2 * np.pi * hours / 24) ** 3, sigma=0.2)
+        parts = assert_adds_up(recover(y, kind="components", season=(8, 24), dt=3600.0))
+        assert {"season of 2.88e+04 s", "season of 8.64e+04 s"} <= set(parts)
+
     def test_samples_that_impute_keeps_are_other(self):
         walk = np.cumsum(np.random.default_rng(2).standard_normal(40))
         walk[20:24] = np.nan

@@ -7,7 +7,7 @@ import numpy as np
 from .._array import NDArray
 from .mixture import FittedSeries
 
-TREND, SEASON, CYCLE = "trend", "season", "autoregressive part"
+TREND, SEASON, SECOND, CYCLE = "trend", "season", "second season", "autoregressive part"
 
 
 def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
@@ -23,8 +23,8 @@ def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
     Returns
     -------
     dict of str to ndarray
-        "trend", with the mean of the series, and, where a fit has them, "season" and
-        "autoregressive part". Their sum is the signal of `FittedSeries.smooth`.
+        "trend", with the mean of the series, and, where a fit has them, "season", "second season"
+        and "autoregressive part". Their sum is the signal of `FittedSeries.smooth`.
 
     Examples
     --------
@@ -39,14 +39,14 @@ def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
     (['trend', 'season'], True)
     """
     record = (samples - fitted.offset) / fitted.scale
-    names = {"level": TREND, "season": SEASON, "autoregression": CYCLE}
+    names = {"level": TREND, "season": SEASON, "second season": SECOND, "autoregression": CYCLE}
     parts: dict[str, NDArray] = {}
     for weight, fit in zip(fitted.weights, fitted.fits, strict=True):
         states = fit.smooth(record).states
         shown = fit.components.matrices(fit.parameters)[0][0]
-        for key, name in names.items():
-            at = fit.components.states[key]
-            if at.stop > at.start:
+        for key, at in fit.components.states.items():
+            name = names.get(key)
+            if name is not None and at.stop > at.start:
                 part = fitted.scale * weight * (states[:, at] @ shown[at])
                 parts[name] = parts.get(name, np.zeros(len(samples))) + part
     parts[TREND] = parts[TREND] + fitted.offset

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from ..components import fit_series
-from ..components.parts import CYCLE, SEASON, TREND, series_parts
+from ..components.parts import CYCLE, TREND, series_parts
 from ..io.containers import unwrap
-from ..io.sampling import Sampling, sampling_of
+from ..io.sampling import Sampling
 from ..modal.harmonics import group_oscillations
 from ..modal.modes import Modes
 from ..views import Summary, labels_of
@@ -196,7 +196,7 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     if found.modes is not None:
         parts = _modal_parts(found.modes, signal, found.channels)
     elif found.channels is None and signal.ndim == 1 and not np.iscomplexobj(signal):
-        parts = _series_parts(samples, sampling_of(found.samples))
+        parts = _series_parts(samples, found.seasons, found.sampling)
     else:
         raise ValueError(
             f"the signal of shape {signal.shape} was found as {found.candidate.label!r}, which has "
@@ -215,14 +215,16 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     return SignalComponents(wrapped, given.wrap(rest), found.samples, found.channels)
 
 
-def _series_parts(samples: NDArray, sampling: Sampling | None) -> dict[str, NDArray]:
+def _series_parts(
+    samples: NDArray, periods: tuple[float, ...], sampling: Sampling | None
+) -> dict[str, NDArray]:
     """The parts of a series by its state-space model."""
-    fitted = fit_series(samples)
-    parts = series_parts(fitted, samples)
-    seasons = [fit.components.season for fit in fitted.fits]
-    period = next((season.period for season in seasons if season is not None), 0)
-    names = {TREND: TREND, SEASON: f"season of {_length(period, sampling)}", CYCLE: CYCLE}
-    return {names[name]: part for name, part in parts.items()}
+    fitted = fit_series(samples, periods=periods)
+    names = {TREND: TREND, CYCLE: CYCLE}
+    for fit in reversed(fitted.fits):  # the names of those with the most information stay
+        for name, season in fit.components.seasons.items():
+            names[name] = f"season of {_length(season.period, sampling)}"
+    return {names[name]: part for name, part in series_parts(fitted, samples).items()}
 
 
 def _modal_parts(modes: Modes, signal: NDArray, channels: int | None) -> dict[str, NDArray]:

@@ -20,6 +20,7 @@ from .limits import Limits
 from .problems import hankel_problem
 from .recovery import recover
 from .recovery_result import Recovery
+from .units import signal_sampling
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:
@@ -125,7 +126,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     hankel_problem(given.values, options.get("window"), axis)  # the errors of `recover`
     level = options.get("level", 0.95)
     Limits.of(level, options.get("max_gap"), options.get("bounds")).check(values, axis)
-    given_seasons(options.get("season"), values, axis)
+    seasons = given_seasons(options.get("season"), values, axis)
 
     def again() -> Recovery:
         return recover(samples, **options)
@@ -144,6 +145,8 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
         left=np.zeros(values.shape, dtype=bool),
         solve=lambda: again().result,
         selection=None,
+        seasons=seasons,
+        sampling=signal_sampling(samples, axis, options.get("dt")),
         channels=axis,
         samples=samples,
         groups=[],

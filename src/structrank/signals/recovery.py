@@ -162,7 +162,7 @@ def recover(
     status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
     return Recovery(
         **_answer(limits, estimate, given, axis, from_channels(outliers, axis)),
-        **_how_found(found, estimate, sigma, sampling),
+        **_how_found(found, estimate, known, sampling),
         channels=axis,
         samples=samples,
         groups=groups,
@@ -182,14 +182,16 @@ def _answer(
 
 
 def _how_found(
-    found: Found, estimate: Estimate, sigma: float | None, sampling: Sampling | None
+    found: Found, estimate: Estimate, known: Known, sampling: Sampling | None
 ) -> dict[str, Any]:
     """What a `Recovery` says about how it was found."""
     return {
         "rank": estimate.rank,
         "modes": with_sampling(estimate.modes, sampling),
-        "sigma": sigma if estimate.sigma is None else estimate.sigma,
+        "sigma": known.sigma if estimate.sigma is None else estimate.sigma,
         "kind": found.candidate.name,
         "solve": found.solve,
         "selection": found.selection,
+        "seasons": known.seasons,
+        "sampling": sampling,
     }

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from ..io.containers import unwrap
+from ..io.sampling import Sampling
 from ..modal.modes import Modes
 from ..selection.mu import Selection
 from ..solvers.result import Result
@@ -65,6 +66,10 @@ class Recovery(Summary, Reportable, Inspection):
     selection : Selection or None
         How mu and the rank were chosen; None if mu was given, if only local fits competed, or if
         modes were found without a convex solution.
+    seasons : tuple of float
+        Seasons that were given, in samples.
+    sampling : Sampling or None
+        Time between samples and its unit, from `dt` or the index.
     channels : int or None
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
@@ -98,6 +103,8 @@ class Recovery(Summary, Reportable, Inspection):
     left: NDArray
     solve: Callable[[], Result]
     selection: Selection | None
+    seasons: tuple[float, ...]
+    sampling: Sampling | None
     channels: int | None
     samples: Any
     groups: list[Members]
