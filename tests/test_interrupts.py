@@ -16,6 +16,7 @@ from structrank import (
     Hankel,
     Problem,
     Result,
+    Results,
     Status,
     Stop,
     approximate_gcd,
@@ -39,6 +40,7 @@ from structrank import (
     refit,
     select_mu,
     solve,
+    solve_many,
     solve_robust,
     solve_trusted,
     solve_within,
@@ -51,6 +53,7 @@ SAMPLES = CLEAN + 0.1 * np.random.default_rng(0).standard_normal(T.size)
 GAPPY = np.where(T % 5 == 3, np.nan, SAMPLES)
 SPOILED = SAMPLES + 5.0 * (T == 11)
 PROBLEM = Problem(Hankel(T.size, window=12), SAMPLES, 2.0, "lifted")
+SECOND = Problem(Hankel(T.size, window=12), CLEAN, 1.0, "lifted")
 SMALL = Problem(Hankel(9, window=5), SAMPLES[:9], 0.3)
 SOLVED = solve(PROBLEM)
 STOP = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-2)
@@ -63,6 +66,7 @@ CALLS = {
     "gcg": lambda: gcg(PROBLEM, 1.0, stop=STOP),
     "gcgls": lambda: gcgls(PROBLEM, 1.0, stop=STOP),
     "solve": lambda: solve(PROBLEM),
+    "solve_many": lambda: solve_many([PROBLEM, SECOND, PROBLEM], 1.0, stop=STOP, batch=2),
     "homotopy": lambda: homotopy(PROBLEM, [1.0, 10.0], stop=STOP),
     "solve_robust": lambda: solve_robust(PROBLEM, 0.5),
     "solve_trusted": lambda: solve_trusted(PROBLEM, T < 3),
@@ -135,6 +139,8 @@ def surroundings():
 
 
 def says_interrupted(returned):
+    if isinstance(returned, Results):
+        return Status.INTERRUPTED in returned.status
     if isinstance(returned, list):  # of path: the solutions that are complete
         return len(returned) < len(MUS)
     return isinstance(returned, Result) and returned.status is Status.INTERRUPTED

@@ -4,7 +4,7 @@ NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_back
 BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
-from .factorizations import singular_values, svd
+from .factorizations import singular_values, svd, svd_stack
 from .namespace import (
     Array,
     NDArray,
@@ -21,6 +21,7 @@ from .namespace import (
     with_precision,
 )
 from .products import add_rotated, add_scaled, gram, inner, rotate, sum_of_products
+from .stacks import chosen, grams, inners, joined, orthonormal_rows, transposed
 from .transforms import fft, fft_length, ifft, ifft_of_product
 
 __all__ = [
@@ -30,23 +31,30 @@ __all__ = [
     "add_scaled",
     "array_namespace",
     "as_array",
+    "chosen",
     "conj",
     "epsilon",
     "fft",
     "fft_length",
     "gram",
+    "grams",
     "ifft",
     "ifft_of_product",
     "inner",
+    "inners",
     "is_complex",
     "is_floating",
     "is_numpy_array",
+    "joined",
     "like",
+    "orthonormal_rows",
     "real_dtype",
     "rotate",
     "singular_values",
     "sum_of_products",
     "svd",
+    "svd_stack",
     "to_numpy",
+    "transposed",
     "with_precision",
 ]

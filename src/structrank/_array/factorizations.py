@@ -1,11 +1,11 @@
-"""Decompositions of small matrices on the host that do not fail."""
+"""Decompositions of small matrices that do not fail: on the host, or stacks of them anywhere."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
 
-from .namespace import NDArray
+from .namespace import Array, NDArray, array_namespace
 
 
 def svd(matrix: NDArray) -> tuple[NDArray, NDArray, NDArray]:
@@ -27,3 +27,16 @@ def singular_values(matrix: NDArray) -> NDArray:
         return np.linalg.svd(matrix, compute_uv=False)
     except np.linalg.LinAlgError:
         return svd(matrix)[1]
+
+
+def svd_stack(matrices: Array) -> tuple[Array, Array, Array]:
+    """Decompose every matrix of a stack, as `svd` does one, but with thin U and Vh."""
+    linalg = array_namespace(matrices).linalg
+    try:
+        U, s, Vh = linalg.svd(matrices, full_matrices=False)
+    except np.linalg.LinAlgError:
+        parts = [svd(matrix) for matrix in matrices]
+        k = min(matrices.shape[1:])
+        U, s, Vh = (np.stack(part) for part in zip(*parts, strict=True))
+        U, Vh = U[:, :, :k], Vh[:, :k, :]
+    return U, s, Vh

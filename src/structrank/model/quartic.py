@@ -91,3 +91,62 @@ def minimizer(coefficients: np.ndarray) -> float:
     change = np.array([0.0, *(coefficients[1:] / scale)])
     candidates: list[float] = [0.0, *real.tolist()]
     return min(candidates, key=lambda t: value(change, t))
+
+
+def minimizers(coefficients: np.ndarray) -> np.ndarray:
+    """Find where each of many polynomials is least, as `minimizer` does for one.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (polynomials, 5)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.quartic import minimizers
+    >>> minimizers(np.array([[0, -1, 0.5, 0, 2.0], [0, -1, 0.5, 0, 1e-320]])).round(6)
+    array([0.417561, 1.      ])
+    """
+    scale = np.max(np.abs(coefficients[:, 1:]), axis=1, keepdims=True)
+    usable = np.isfinite(scale) & (scale > 0)
+    c = np.where(usable, coefficients, 0.0) / np.where(usable, scale, 1.0)
+    c = np.concatenate([np.zeros_like(c[:, :1]), c[:, 1:]], axis=1)  # changes, not values
+    with np.errstate(all="ignore"):  # roots that do not exist are dropped below
+        slope = c[:, 1:] * np.arange(1, 5)
+        near = -slope[:, 0] / slope[:, 1]  # the minimum if the degrees three and four are small
+        candidates = np.concatenate([near[:, None], _cubic_roots(slope)], axis=1)
+        for _ in range(4):  # Newton steps: closed forms lose digits
+            first = _horner(slope, candidates)
+            second = _horner(slope[:, 1:] * np.arange(1, 4), candidates)
+            better = candidates - first / second
+            closer = np.abs(_horner(slope, better)) < np.abs(first)
+            candidates = np.where(closer, better, candidates)
+        values = _horner(c, candidates)
+    values = np.where(np.isfinite(values), values, np.inf)
+    best = np.argmin(values, axis=1)[:, None]
+    t = np.take_along_axis(candidates, best, 1)[:, 0]
+    return np.where(np.take_along_axis(values, best, 1)[:, 0] < 0, t, 0.0)
+
+
+def _horner(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Evaluate each polynomial at each of its arguments."""
+    value = np.zeros_like(t)
+    for column in coefficients.T[::-1]:
+        value = value * t + column[:, None]
+    return value
+
+
+def _cubic_roots(c: np.ndarray) -> np.ndarray:
+    """Real roots of cubic polynomials in closed form; a root that does not exist is repeated."""
+    a, b, d = (c[:, k] / c[:, 3] for k in (2, 1, 0))
+    shift = a / 3
+    p, q = b / 3 - shift**2, (shift * b - d) / 2 - shift**3  # x^3 + 3 p x - 2 q = 0
+    discriminant = q**2 + p**3
+    root = np.sqrt(np.maximum(discriminant, 0.0))
+    u = np.cbrt(q + np.where(q >= 0, root, -root))
+    single = np.where(u != 0, u - p / u, 0.0)
+    radius = np.sqrt(np.maximum(-p, 0.0))
+    angle = np.arccos(np.clip(q / radius**3, -1.0, 1.0)) / 3
+    three = [2 * radius * np.cos(angle + 2 * np.pi * k / 3) for k in range(3)]
+    roots = [np.where(discriminant >= 0, single, x) for x in three]
+    return np.stack([root - shift for root in roots], axis=1)

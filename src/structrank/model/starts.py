@@ -12,6 +12,7 @@ from .._array import Array, NDArray, gram, is_complex, like, to_numpy
 from .linalg import random_vector
 from .lowrank import LowRank
 from .problem import Problem
+from .stack import Stack
 
 Randomness = int | np.random.Generator | None
 """What a user passes as `rng`."""
@@ -74,6 +75,38 @@ class RandomStarts:
                 "a generator of the same kind"
             )
         self.generator.bit_generator.state = position
+
+
+class StackStarts:
+    """Gaussian vectors for the proofs of many problems at once, as `RandomStarts` for one.
+
+    An integer `rng` is mixed with one hash of all data.
+
+    Parameters
+    ----------
+    stack : Stack
+    rng : int, numpy.random.Generator or None
+    """
+
+    def __init__(self, stack: Stack, rng: Randomness = 0) -> None:
+        self.reference, self.size = stack.data, stack.kernel.shape[1]
+        if rng is None or isinstance(rng, np.random.Generator):
+            self.generator = np.random.default_rng(rng)
+            return
+        digest = hashlib.blake2b(str(stack.kernel.shape).encode(), digest_size=32)
+        for part in (stack.data, stack.weights, stack.mu):
+            host = to_numpy(part)
+            single = np.complex64 if np.iscomplexobj(host) else np.float32
+            digest.update(np.ascontiguousarray(host, dtype=single).tobytes())
+        words = np.frombuffer(digest.digest(), dtype=np.uint32)
+        self.generator = np.random.default_rng([int(rng), *map(int, words)])
+
+    def draw(self, count: int) -> Array:
+        """Draw the next vectors, as rows (count, 1, N)."""
+        values = self.generator.standard_normal((count, 1, self.size))
+        if is_complex(self.reference):
+            values = values + 1j * self.generator.standard_normal((count, 1, self.size))
+        return like(values, self.reference)
 
 
 class FixedStarts:

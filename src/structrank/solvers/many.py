@@ -1,0 +1,198 @@
+"""Many problems of one shape at once: `gcgls` for batches of them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+
+import numpy as np
+from array_api_compat import device
+from tqdm.auto import tqdm
+
+from .._array import Array, is_numpy_array
+from .._checks import instance_of, positive, positive_int
+from ..model.problem import Problem
+from ..model.stack import Stack
+from ..model.starts import Randomness
+from ..structures.hankel_stack import HankelStack
+from .many_batch import Batch
+from .many_results import Results
+from .stopping import ConvergenceWarning, Status, Stop
+
+
+@dataclass(frozen=True)
+class BatchSizes:
+    """Samples in all problems of a batch, if the user does not say how many problems."""
+
+    processor: int = 2**14  # fastest on one core, measured with 512 samples: it fits into the cache
+    accelerator: int = 2**22  # about 30 GB of memory for ranks up to 16
+
+    def problems(self, reference: Array) -> int:
+        """How many problems like this signal make a batch."""
+        kind = getattr(device(reference), "type", "cpu")  # of PyTorch; CuPy numbers its devices
+        on_processor = is_numpy_array(reference) or kind == "cpu"
+        samples = self.processor if on_processor else self.accelerator
+        return max(samples // int(np.prod(reference.shape)), 1)
+
+
+def solve_many(
+    problems: Sequence[Problem],
+    lam: float,
+    *,
+    pairs: int = 8,
+    search_steps: int = 100,
+    stop: Stop | None = None,
+    rng: Randomness = 0,
+    batch: int | None = None,
+    workers: int = 1,
+    progress: bool = False,
+) -> Results:
+    """Solve many penalised problems (reform2) of one shape together, by `gcgls`.
+
+    `min_X  1/2 ||A(C X) - b||^2 + lam/2 ||B X||^2 + mu ||X||_*` for each of them.
+
+    Each has its own samples, gaps, weights and mu. They take the steps of Algorithm 1 in lockstep:
+    transforms, products and small decompositions of a batch are single calls, which saves the time
+    of the interpreter on a processor and fills a GPU. Factors are padded with zeros to the largest
+    rank. Finished problems leave the batch, each with its own status and certified gap.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        Hankel or Toeplitz matrices in any number of dimensions, without blocks; one structure for
+        all. Samples are seen or missing, or weighted; all are arrays of one library, data type and
+        device.
+    lam : float
+        Weight of the penalty on departures from the structure, above zero.
+    pairs : int
+        Largest number of singular pairs per step.
+    search_steps : int
+        Largest number of steps per local search.
+    stop : Stop, optional
+        When each problem stops. Default: the stopping rule of the paper.
+    rng : int, numpy.random.Generator or None
+        Source of the random starts from which the gaps are proven.
+    batch : int, optional
+        Number of problems that are advanced together. Default: what fits into the cache of a core,
+        or 4 million samples on a GPU; take fewer if its memory is too small.
+    workers : int
+        Number of threads, each with a batch of its own.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Results
+        A sequence of `Result`, in the order of the problems. They agree with those of `gcgls`
+        within the certified gaps. Gaps of iterates before the last are not proven: they are 1.
+        After Ctrl-C, unfinished problems have the status `Status.INTERRUPTED`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import Hankel, Problem, Stop, solve_many
+    >>> H, stop = Hankel(9, window=5), Stop(xtol=None, rtol=None, gap=1e-3)
+    >>> signals = [rate ** np.arange(9.0) for rate in (0.5, 0.8)]
+    >>> results = solve_many([Problem(H, y, mu=0.01) for y in signals], lam=1.0, stop=stop)
+    >>> [result.rank for result in results], bool(max(results.gap) <= 1e-3)
+    ([1, 1], True)
+    """
+    problems = _checked(problems)
+    stop = Stop() if stop is None else stop
+    instance_of(stop, Stop, "stop")
+    lam, pairs = positive(lam, "lam"), positive_int(pairs, "pairs")
+    search_steps = positive_int(search_steps, "search_steps")
+    workers = positive_int(workers, "workers")
+    reference = problems[0].backprojection
+    size = BatchSizes().problems(reference) if batch is None else positive_int(batch, "batch")
+    stack = Stack.of(problems, lam)
+    splits = np.split(np.arange(len(problems)), range(size, len(problems), size))
+    sources = _sources(rng, len(splits))
+    with tqdm(total=len(problems), desc="solve_many", disable=not progress) as bar:
+        batches = [
+            Batch(problems, stack, places, source, stop, pairs, search_steps, bar.update)
+            for places, source in zip(splits, sources, strict=True)
+        ]
+        _drive(batches, workers)
+    parts = [part for batch in batches for part in batch.finished]
+    log = [entry for batch in batches for entry in batch.log]
+    results = Results(problems, stack.kernel, parts, log)
+    _warn_if_limited(results)
+    return results
+
+
+def _drive(batches: Sequence[Batch], workers: int) -> None:
+    """Run all batches; after Ctrl-C, end those that are not finished."""
+    end = Event()
+    try:
+        if workers == 1:
+            for batch in batches:
+                batch.run(end)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                try:
+                    list(pool.map(lambda batch: batch.run(end), batches))
+                except BaseException:
+                    end.set()  # the threads end after their iteration
+                    raise
+    except KeyboardInterrupt:
+        if all(batch.done for batch in batches):
+            raise
+        for batch in batches:
+            batch.interrupt()
+
+
+def _checked(problems: Sequence[Problem]) -> list[Problem]:
+    """Check that problems can be stacked."""
+    problems = list(problems)
+    if not problems:
+        raise ValueError("problems is empty, but at least one Problem is expected")
+    for i, problem in enumerate(problems):
+        instance_of(problem, Problem, f"problems[{i}]")
+    first = problems[0]
+    if not HankelStack.supports(first.structure):
+        raise ValueError(
+            f"problems[0] has the structure {first.structure!r}, but Hankel or Toeplitz without "
+            "blocks is expected: use gcgls in a loop"
+        )
+    for i, problem in enumerate(problems):
+        if problem.structure != first.structure:
+            raise ValueError(
+                f"problems[{i}] has the structure {problem.structure!r}, but that of problems[0], "
+                f"{first.structure!r}, is expected: call solve_many once per structure"
+            )
+        if problem.sample_weights is None:
+            raise ValueError(
+                f"problems[{i}] is measured by an operator, but samples of the signal (all, Mask "
+                "or Weighted) are expected: use gcgls in a loop"
+            )
+        for what, found, expected in (
+            ("array type", type(problem.b), type(first.b)),
+            ("data type", problem.b.dtype, first.b.dtype),
+            ("device", device(problem.b), device(first.b)),
+        ):
+            if found != expected:
+                raise TypeError(
+                    f"problems[{i}] has the {what} {found}, but that of problems[0], {expected}, "
+                    "is expected: convert its samples"
+                )
+    return problems
+
+
+def _sources(rng: Randomness, count: int) -> list[Randomness]:
+    """One source of random numbers per batch."""
+    return list(rng.spawn(count)) if isinstance(rng, np.random.Generator) else [rng] * count
+
+
+def _warn_if_limited(results: Results) -> None:
+    """Issue a `ConvergenceWarning` if limits ended some runs."""
+    limited = [s for s in results.status if s in (Status.MAX_ITERATIONS, Status.MAX_TIME)]
+    if limited:
+        text = (
+            f"solve_many: {len(limited)} of {len(results)} problems did not converge; the first "
+            f"{limited[0].value}. {limited[0].advice}"
+        )
+        warnings.warn(ConvergenceWarning(text), stacklevel=3)

@@ -1,0 +1,204 @@
+"""Algorithm 1 of the paper for a batch of problems, which are advanced together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from .._array import NDArray
+from .._watch import clock, time_is_up
+from ..model.problem import Problem
+from ..model.stack import Stack, distances
+from ..model.starts import Randomness, StackStarts
+from .gradient_state import Accuracy, with_proven_gap
+from .many_results import Entry, Finished
+from .many_state import ManyState
+from .result import Result
+from .stack_proof import prove_gaps
+from .state import History
+from .stopping import Status, Stop
+
+
+class Batch:
+    """Problems that are advanced together: those that are not finished, and those that are."""
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        stack: Stack,
+        places: NDArray,
+        rng: Randomness,
+        stop: Stop,
+        pairs: int,
+        search_steps: int,
+        tell: Callable[[int], Any],
+        accuracy: Accuracy = Accuracy(),
+    ) -> None:
+        self.problems, self.stack, self.places, self.rng = problems, stack, places, rng
+        self.stop, self.pairs, self.search_steps = stop, pairs, search_steps
+        self.tell, self.accuracy = tell, accuracy
+        self.state: ManyState | None = None  # of the problems that are not finished
+        self.finished: list[Finished] = []
+        self.log: list[Entry] = []
+
+    @property
+    def done(self) -> bool:
+        """Whether all problems are finished."""
+        return sum(part.places.size for part in self.finished) == self.places.size
+
+    def run(self, end: Event) -> None:
+        """Advance until all problems are finished, or until the event is set."""
+        for _ in self._algorithm_1():
+            if end.is_set():
+                return
+
+    def _algorithm_1(self) -> Iterator[None]:
+        """Advance all problems, with the line numbers of the paper."""
+        began, accuracy = clock(), self.accuracy
+        stack = self.stack.chosen(self.places)
+        starts = StackStarts(stack, self.rng)
+        state = self.state = ManyState.zero(stack, self.places, accuracy)  # line 1
+        last: ManyState | None = None
+        for k in count(1):  # line 2
+            state = state.with_gradients(k, self.pairs, accuracy, self.stop)  # line 3
+            gaps = self._proven(state, starts)
+            self._record(state, gaps, clock() - began)
+            status = self._status(state, last, gaps, k, clock() - began)
+            self._finish(state, status, gaps, starts)
+            kept = np.flatnonzero([each is None for each in status])
+            last = self.state = state.chosen(kept)
+            if not kept.size:
+                return
+            yield
+            state = last.stepped(self.pairs, self.search_steps, accuracy)  # lines 4 to 6
+
+    def _proven(self, state: ManyState, starts: StackStarts) -> NDArray:
+        """Prove the gaps that are likely to end a run; the others are one."""
+        gaps = np.ones(len(state.stack))
+        if self.stop.gap is not None:
+            likely = np.flatnonzero(state.likely_gaps <= self.stop.gap)
+            wanted = np.full(likely.size, self.stop.gap)
+            gaps[likely] = self._gaps(state.chosen(likely), wanted, starts)
+        return gaps
+
+    def _gaps(self, state: ManyState, wanted: NDArray, starts: StackStarts) -> NDArray:
+        """Proven gaps, at most one, of all problems of a state."""
+        if not wanted.size:
+            return wanted
+        gradient = state.stack.gradient(state.point)
+        gaps = prove_gaps(gradient, state.figures, starts.draw, wanted, self.accuracy.proof)
+        return np.minimum(gaps, 1.0)
+
+    def _record(self, state: ManyState, gaps: NDArray, seconds: float) -> None:
+        figures, top = state.figures, state.top
+        assert top is not None
+        violation = np.sqrt(figures.violation_squared)
+        if not np.all(np.isfinite(figures.psi)):
+            raise FloatingPointError(
+                "an objective is not finite: values exceed the range of their data type; scale b, "
+                "for example to a largest value of 1"
+            )
+        self.log.append(
+            Entry(
+                state.places,
+                seconds,
+                figures.psi,
+                figures.loss,
+                violation,
+                state.ranks,
+                gaps,
+                top.values[:, 0],
+            )
+        )
+
+    def _status(
+        self, state: ManyState, last: ManyState | None, gaps: NDArray, k: int, seconds: float
+    ) -> list[Status | None]:
+        """The first criterion of `Stop` that holds for each problem, or None."""
+        stop, size = self.stop, len(state.stack)
+        criteria: list[tuple[Status, Any]] = []
+        if stop.gap is not None:
+            criteria.append((Status.SOLVED, gaps <= stop.gap))
+        if last is not None:
+            if stop.xtol is not None:
+                close = distances(state.point, last.point) <= stop.xtol
+                criteria.append((Status.SMALL_STEP, close))
+            if stop.rtol is not None:
+                now, before = state.figures.psi, last.figures.psi
+                change = np.abs(now - before) <= stop.rtol * np.minimum(now, before)
+                criteria.append((Status.SMALL_CHANGE, change))
+        late = (stop.max_time is not None and seconds >= stop.max_time) or time_is_up()
+        criteria.append((Status.MAX_TIME, np.full(size, late)))
+        criteria.append((Status.MAX_ITERATIONS, np.full(size, k > stop.max_iter)))
+        return [
+            next((status for status, holds in criteria if holds[row]), None) for row in range(size)
+        ]
+
+    def _finish(
+        self,
+        state: ManyState,
+        status: Sequence[Status | None],
+        gaps: NDArray,
+        starts: StackStarts | None,
+    ) -> None:
+        """Keep the iterates of the problems that have a status; prove the gaps of the unsolved."""
+        rows = np.flatnonzero([each is not None for each in status])
+        if not rows.size:
+            return
+        ended = state.chosen(rows)
+        reasons = [each for each in status if each is not None]
+        gaps = gaps[rows]
+        stack, point = ended.stack, ended.point
+        part = Finished(
+            ended.places,
+            reasons,
+            gaps,
+            ended.ranks,
+            ended.figures.psi,
+            point.total * stack.inverse,
+            point.U,
+            point.W,
+        )
+        if starts is not None:
+            unsolved = np.flatnonzero([reason is not Status.SOLVED for reason in reasons])
+            self._certify(ended, part, unsolved, starts)
+        self.finished.append(part)
+        self.tell(rows.size)
+
+    def _certify(
+        self, ended: ManyState, part: Finished, rows: NDArray, starts: StackStarts
+    ) -> None:
+        """Prove the gaps that are likely, all at once; one by one where that fails."""
+        if not rows.size:
+            return
+        likely = ended.likely_gaps[rows]
+        part.gap[rows] = self._gaps(ended.chosen(rows), (1 + self.accuracy.share) * likely, starts)
+        for row in rows[part.gap[rows] == 1]:
+            problem = self.problems[int(part.places[row])]
+            result = Result(
+                y=part.y[row],
+                X=part.X(int(row), ended.stack.kernel),
+                rank=int(part.rank[row]),
+                objective=float(part.objective[row]),
+                gap=float(ended.likely_gaps[row]),
+                status=part.status[row],
+                history=History(),
+                problem=problem,
+            )
+            proven = with_proven_gap(result, ended.stack.lam, starts.generator, self.accuracy)
+            part.gap[row] = min(proven.gap, 1.0)
+
+    def interrupt(self) -> None:
+        """End the problems that are not finished."""
+        if self.done:
+            return
+        state = self.state
+        if state is None:
+            stack = self.stack.chosen(self.places)
+            state = ManyState.zero(stack, self.places, self.accuracy)
+        size = state.places.size
+        self._finish(state, [Status.INTERRUPTED] * size, np.ones(size), None)

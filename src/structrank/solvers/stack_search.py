@@ -1,0 +1,112 @@
+"""The local search of `local_search.py`, on many problems in lockstep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._array import Array, NDArray, array_namespace, chosen, inners, joined
+from ..model import quartic
+from ..model.stack import Stack, StackPoint
+from ..model.stack_line import StackLine
+
+Pair = tuple[Array, Array]  # for U and for W
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """When finished problems leave a search; it changes the time of a run, not its result."""
+
+    share: float = 0.2  # smallest finished share: to take the others out costs a fifth of a step
+
+
+@dataclass
+class _Update:
+    """The last step s of every problem, and minus the change of the gradients along it."""
+
+    step: Pair
+    change: Pair
+    product: Array  # <s, change of the gradient>, problems x 1 x 1
+
+    def chosen(self, places: NDArray) -> _Update:
+        step, change = _chosen(self.step, places), _chosen(self.change, places)
+        return _Update(step, change, chosen(self.product, places))
+
+
+def search_stack(
+    stack: Stack,
+    factors: Pair,
+    *,
+    max_steps: int,
+    tolerances: NDArray,
+    leaving: Leaving = Leaving(),
+) -> Pair:
+    """Lower every `psi(U, V)` from given factors, line 6 of Algorithm 1; no psi rises.
+
+    Parameters
+    ----------
+    stack : Stack
+    factors : tuple of two arrays
+        U and W where to start. They are overwritten.
+    max_steps : int
+        Largest number of steps.
+    tolerances : ndarray
+        A problem is finished when a step lowers its psi by at most this fraction of psi.
+    leaving : Leaving
+
+    Returns
+    -------
+    U, W : array
+    """
+    point, places = stack.at(*factors), np.arange(len(stack))
+    update: _Update | None = None
+    gradient = stack.factor_gradient(point)
+    finished: list[tuple[NDArray, Array, Array]] = []
+    active = np.ones(len(stack), dtype=bool)
+    for _ in range(max_steps):
+        direction = _ascent(gradient, update, stack, point)
+        slopes = _inners(gradient, direction)
+        line = StackLine(stack, point, *direction)
+        lengths = np.where(active, quartic.minimizers(line.psi), 0.0)
+        point = line.move(stack, lengths)
+        active &= (lengths != 0) & line.lowers(lengths, tolerances[places])
+        if not active.any():
+            break
+        previous, gradient = gradient, stack.factor_gradient(point)
+        change = previous[0] - gradient[0], previous[1] - gradient[1]
+        # The new gradients are orthogonal to the directions, because the steps were exact.
+        update = _Update((line.DU, line.DW), change, -stack.spread(lengths) * slopes)
+        if np.mean(active) <= 1 - leaving.share:
+            left, kept = np.flatnonzero(~active), np.flatnonzero(active)
+            finished.append((places[left], *_chosen((point.U, point.W), left)))
+            stack, point, places = stack.chosen(kept), point.chosen(kept), places[kept]
+            gradient, update, active = _chosen(gradient, kept), update.chosen(kept), active[kept]
+    finished.append((places, point.U, point.W))
+    where, U, W = zip(*finished, strict=True)
+    return joined(U, where), joined(W, where)
+
+
+def _ascent(gradient: Pair, update: _Update | None, stack: Stack, point: StackPoint) -> Pair:
+    """Multiply the gradients by the inverse Hessians of L-BFGS with one update.
+
+    An update is forgotten where the curvature along the step is not positive.
+    """
+    xp = array_namespace(point.U)
+    inverses = (xp.linalg.inv(curvature) for curvature in stack.curvatures(point))
+    z = tuple(xp.matmul(inverse, g) for inverse, g in zip(inverses, gradient, strict=True))
+    if update is None:
+        return z
+    known = update.product > 0
+    product = xp.where(known, update.product, xp.ones_like(update.product))
+    share = xp.where(known, _inners(update.change, z) / product, xp.zeros_like(product))
+    return z[0] + share * update.step[0], z[1] + share * update.step[1]
+
+
+def _inners(a: Pair, b: Pair) -> Array:
+    """Inner products per problem, as (problems, 1, 1)."""
+    return (inners(a[0], b[0]) + inners(a[1], b[1]))[:, None, None]
+
+
+def _chosen(pair: Pair, places: NDArray) -> Pair:
+    return chosen(pair[0], places), chosen(pair[1], places)

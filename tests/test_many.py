@@ -1,0 +1,359 @@
+"""Many problems at once: the same as one by one, and every gap proven."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from structrank import (
+    ConvergenceWarning,
+    Hankel,
+    LowRank,
+    Operator,
+    Penalized,
+    Problem,
+    Result,
+    Status,
+    Stop,
+    Toeplitz,
+    Weighted,
+    gcgls,
+    solve_many,
+)
+from structrank._array import orthonormal_rows
+from structrank.model import quartic
+from structrank.model.stack import Stack, balanced, distances
+from structrank.model.stack_line import StackLine
+from structrank.model.stack_pairs import top_pairs
+from structrank.model.starts import StackStarts
+from structrank.solvers.stack_proof import prove_gaps, relative_gaps
+
+STOP = Stop(xtol=None, rtol=None, gap=1e-3)
+STRUCTURES = [
+    pytest.param(Hankel(40, window=18), True, id="complex"),
+    pytest.param(Hankel(40, window=20), False, id="real"),
+    pytest.param(Toeplitz(30, window=12), True, id="Toeplitz"),
+    pytest.param(Hankel((9, 8), window=(4, 5)), True, id="two axes"),
+]
+
+
+def modes(shape, rng, rank=2, is_complex=True):
+    y = np.zeros(shape, dtype=complex)
+    for _ in range(rank):
+        grids = np.meshgrid(*map(np.arange, shape), indexing="ij")
+        angle = sum(2 * np.pi * rng.random() * t for t in grids)
+        y = y + rng.uniform(1, 2) * np.exp(1j * (angle + 2 * np.pi * rng.random()))
+    return y if is_complex else y.real
+
+
+def some_problems(structure, is_complex=True, count=7, seed=0, mu=(1.0, 4.0)):
+    """Problems with their own gaps, samples and mu."""
+    rng = np.random.default_rng(seed)
+    problems = []
+    for _ in range(count):
+        y = modes(structure.signal_shape, rng, is_complex=is_complex)
+        seen = rng.random(y.shape) < rng.uniform(0.5, 1.0)
+        b = np.where(seen, y + 0.1 * rng.standard_normal(y.shape), np.nan)
+        problems.append(Problem(structure, b, rng.uniform(*mu), Weighted("lifted", seen)))
+    return problems
+
+
+def some_factors(stack, rank=3, seed=1):
+    rng = np.random.default_rng(seed)
+    M, N = stack.kernel.shape
+    U, W = (rng.standard_normal((len(stack), rank, size)) for size in (M, N))
+    if np.iscomplexobj(stack.data):
+        U = U + 1j * rng.standard_normal(U.shape)
+        W = W + 1j * rng.standard_normal(W.shape)
+    return U, W
+
+
+def lowrank(stack, U, W, i):
+    return LowRank(U[i].T, stack.kernel.columns_of(W[i]))
+
+
+# -- one by one ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("structure", "is_complex"), STRUCTURES)
+def test_many_problems_have_the_results_of_one_by_one(structure, is_complex):
+    problems = some_problems(structure, is_complex)
+    together = solve_many(problems, 1.0, stop=STOP)
+    assert len(together) == len(problems)
+    for problem, result in zip(problems, together, strict=True):
+        alone = gcgls(problem, 1.0, stop=Stop(xtol=None, rtol=None, gap=1e-7))
+        assert isinstance(result, Result)
+        assert result.status is Status.SOLVED
+        assert result.rank == alone.rank
+        assert result.gap <= 1e-3
+        assert alone.objective * (1 - 1e-7) <= result.objective * (1 + 1e-12)
+        assert result.objective * (1 - result.gap) <= alone.objective
+        # What is returned is one thing: the factors have this objective and this signal.
+        objective = Penalized(problem, 1.0)
+        np.testing.assert_allclose(objective.value(result.X), result.objective, rtol=1e-9)
+        signal = objective.signal(objective.at(result.X))
+        np.testing.assert_allclose(result.y, signal, atol=1e-9)
+        assert result.history.objective[-1] == result.objective
+        assert len(result.history.gap) == len(result.history.time) == result.iterations + 1
+    np.testing.assert_array_equal(together.y[2], together[2].y)
+    assert together.rank.tolist() == [result.rank for result in together]
+    assert together[-1].objective == together.objective[-1]
+    assert [r.objective for r in together[1:3]] == together.objective[1:3].tolist()
+
+
+def test_results_do_not_depend_on_batches_or_threads():
+    problems = some_problems(Hankel(30, window=12), count=9)
+    whole = solve_many(problems, 1.0, stop=STOP)
+    for options in ({"batch": 2}, {"batch": 4, "workers": 2}):
+        parts = solve_many(problems, 1.0, stop=STOP, **options)
+        np.testing.assert_allclose(parts.objective, whole.objective, rtol=1e-6)
+        assert parts.rank.tolist() == whole.rank.tolist()
+
+
+def test_one_hard_problem_among_easy_ones():
+    """The others leave when they are finished, and it goes on alone."""
+    structure = Hankel(40, window=20)
+    easy = some_problems(structure, mu=(6.0, 8.0), count=5)
+    hard = some_problems(structure, mu=(0.05, 0.06), count=1, seed=3)
+    results = solve_many([*easy[:2], *hard, *easy[2:]], 0.1, stop=STOP)
+    iterations = [result.iterations for result in results]
+    assert iterations[2] > max(iterations[:2] + iterations[3:])
+    alone = gcgls(hard[0], 0.1, stop=STOP)
+    assert results[2].gap <= 1e-3
+    assert abs(results[2].objective / alone.objective - 1) <= 1e-3
+
+
+def test_nothing_to_find():
+    """mu above the largest: zero is proven at once. Data of zeros: zero as well."""
+    structure = Hankel(20, window=8)
+    zeros = Problem(structure, np.zeros(20, dtype=complex), 1.0)
+    results = solve_many([*some_problems(structure, mu=(900, 999), count=2), zeros], 1.0, stop=STOP)
+    assert results.rank.tolist() == [0, 0, 0]
+    assert [result.iterations for result in results] == [0, 0, 0]
+    assert not np.any(results.y)
+
+
+def test_single_precision():
+    problems = some_problems(Hankel(40, window=20), count=4)
+    single = [
+        Problem(p.structure, p.b.astype(np.complex64), p.mu, Weighted("lifted", p.seen))
+        for p in problems
+    ]
+    stop = Stop(xtol=None, rtol=None, gap=1e-2)
+    together = solve_many(single, 1.0, stop=stop)
+    assert together.y.dtype == together[0].X.U.dtype == np.complex64
+    best = [gcgls(p, 1.0, stop=STOP).objective * (1 - 1e-3) for p in problems]
+    assert np.all(together.gap <= 1e-2)
+    assert np.all(together.objective * (1 - together.gap) <= np.array(best) / (1 - 1e-3) + 1e-4)
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    problems = some_problems(Hankel(40, window=18), count=6)
+    there = [
+        Problem(
+            p.structure, torch.asarray(np.where(p.seen, p.b, 0)), p.mu, Weighted("lifted", p.seen)
+        )
+        for p in problems
+    ]
+    together, numpy = solve_many(there, 1.0, stop=STOP), solve_many(problems, 1.0, stop=STOP)
+    assert isinstance(together.y, torch.Tensor)
+    assert isinstance(together[0].X.U, torch.Tensor)
+    np.testing.assert_allclose(together.objective, numpy.objective, rtol=1e-6)
+    np.testing.assert_allclose(together.y.numpy(), numpy.y, atol=1e-3)
+    assert together.rank.tolist() == numpy.rank.tolist()
+
+
+# -- stopping -----------------------------------------------------------------------------------
+
+
+def test_the_stopping_rule_of_the_paper_has_a_certificate():
+    problems = some_problems(Hankel(30, window=12), count=4)
+    for problem, result in zip(problems, solve_many(problems, 1.0), strict=True):
+        assert result.status in (Status.SMALL_CHANGE, Status.SMALL_STEP)
+        best = gcgls(problem, 1.0, stop=STOP)
+        assert result.objective * (1 - result.gap) <= best.objective
+        assert result.gap < 0.1
+
+
+def test_a_limit_warns_once_and_proves_what_it_can():
+    problems = some_problems(Hankel(30, window=12), mu=(0.3, 0.4), count=3)
+    stop = Stop(max_iter=1, xtol=None, rtol=None, gap=1e-6)
+    with pytest.warns(ConvergenceWarning, match="3 of 3 problems did not converge") as caught:
+        results = solve_many(problems, 1.0, stop=stop)
+    assert len(caught) == 1
+    for problem, result in zip(problems, results, strict=True):
+        assert result.status is Status.MAX_ITERATIONS
+        assert result.iterations == 1
+        best = gcgls(problem, 1.0, stop=STOP).objective
+        assert result.objective * (1 - result.gap) <= best
+        assert result.gap < 1
+
+
+@pytest.mark.parametrize(
+    ("problems", "error", "text"),
+    [
+        ([], ValueError, "empty"),
+        ([np.ones(3)], TypeError, r"problems\[0\] is ndarray"),
+        (
+            [Problem(Hankel(9, window=5), np.ones(9), 1.0), Problem(Hankel(8, 4), np.ones(8), 1.0)],
+            ValueError,
+            r"problems\[1\] has the structure Hankel\(\(8,\)",
+        ),
+        (
+            [Problem(Hankel(9, 5), np.ones(9), 1.0), Problem(Hankel(9, 5), 1j * np.ones(9), 1.0)],
+            TypeError,
+            "data type complex128",
+        ),
+        (
+            [Problem(Hankel(9, 5), np.ones(9), 1.0, Operator(lambda y: 2 * y, lambda d: 2 * d))],
+            ValueError,
+            "operator",
+        ),
+        ([Problem(Hankel(9, 5, (1, 2)), np.ones((9, 1, 2)), 1.0)], ValueError, "without blocks"),
+    ],
+)
+def test_problems_that_do_not_stack(problems, error, text):
+    with pytest.raises(error, match=text):
+        solve_many(problems, 1.0)
+
+
+# -- slow twins ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("structure", "is_complex"), STRUCTURES)
+def test_objectives_gradients_and_lines_are_those_of_single_problems(structure, is_complex):
+    problems = some_problems(structure, is_complex, count=3)
+    stack = Stack.of(problems, 0.7)
+    U, W = some_factors(stack)
+    DU, DW = some_factors(stack, seed=2)
+    point, steps = stack.at(U, W), np.array([0.1, -0.3, 0.0])
+    figures, (GU, GW) = stack.figures(point), stack.factor_gradient(point)
+    gradient = stack.gradient(point)
+    images, coimages = gradient.matmul(DW), gradient.rmatmul(DU)
+    tops = np.array([3.0, 30.0, 300.0])
+    gaps = relative_gaps(figures, tops, 0.0)
+    singles = []
+    for i, problem in enumerate(problems):
+        objective = Penalized(problem, 0.7)
+        at_X = objective.at(lowrank(stack, U, W, i))
+        singles.append((objective, at_X))
+        np.testing.assert_allclose(figures.psi[i], objective.psi(at_X))
+        np.testing.assert_allclose(figures.slope[i], objective.slope(at_X))
+        np.testing.assert_allclose(figures.curvature[i], objective.curvature(at_X))
+        np.testing.assert_allclose(gaps[i], objective.gap(at_X, tops[i]) / objective.psi(at_X))
+        for_U, for_V = objective.factor_gradient(objective.at(lowrank(stack, U, W, i)))
+        np.testing.assert_allclose(GU[i].T, for_U, atol=1e-8)
+        np.testing.assert_allclose(stack.kernel.columns_of(GW[i]), for_V, atol=1e-8)
+        single = objective.gradient(at_X)
+        direction = lowrank(stack, DU, DW, i)
+        np.testing.assert_allclose(images[i].T, single.matmul(direction.V), atol=1e-8)
+        coimage = stack.kernel.columns_of(coimages[i])
+        np.testing.assert_allclose(coimage, single.rmatmul(direction.U), atol=1e-8)
+    line = StackLine(stack, stack.at(U.copy(), W.copy()), DU.copy(), DW.copy())
+    polynomials = line.psi.copy()
+    moved = stack.figures(line.move(stack, steps)).psi
+    for i, (objective, at_X) in enumerate(singles):
+        direction = lowrank(stack, DU, DW, i)
+        single = objective.line(at_X, direction.U, direction.V)
+        np.testing.assert_allclose(polynomials[i], single.psi, atol=1e-8)
+        np.testing.assert_allclose(moved[i], quartic.value(single.psi, steps[i]))
+
+
+def test_minimizers_are_those_of_single_polynomials():
+    rng = np.random.default_rng(0)
+    c = rng.standard_normal((300, 5))
+    c[:, 2], c[:, 4] = np.abs(c[:, 2]), np.abs(c[:, 4]) * 10.0 ** rng.uniform(-20, 0, 300)
+    c[:, 3] *= np.sqrt(c[:, 4])
+    change = np.concatenate([np.zeros((300, 1)), c[:, 1:]], axis=1)
+    for row, t in zip(change, quartic.minimizers(c), strict=True):
+        least = quartic.value(row, quartic.minimizer(row))
+        assert quartic.value(row, t) <= least + 1e-12 * abs(least)
+    assert quartic.minimizers(np.array([[1.0, 0, 0, 0, 0], [0, np.nan, 1, 1, 1]])).tolist() == [
+        0,
+        0,
+    ]
+
+
+def test_balanced_factors_and_distances():
+    stack = Stack.of(some_problems(Hankel(12, window=5), count=3), 1.0)
+    U, W = some_factors(stack)
+    U[1, 2] = W[1, 2] = 0  # a column of padding
+    BU, BW, ranks = balanced(U, W, 1e-10)
+    assert ranks.tolist() == [3, 2, 3]
+    for i in range(3):
+        X, B = lowrank(stack, U, W, i), lowrank(stack, BU, BW, i)
+        np.testing.assert_allclose(B.to_dense(), X.to_dense(), atol=1e-12)
+        np.testing.assert_allclose(B.U.conj().T @ B.U, B.V.conj().T @ B.V, atol=1e-12)
+        half = (np.linalg.norm(B.U) ** 2 + np.linalg.norm(B.V) ** 2) / 2
+        np.testing.assert_allclose(half, X.nuclear_norm())
+    other = some_factors(stack, rank=2, seed=5)
+    apart = distances(stack.at(U, W), stack.at(*other))
+    for i in range(3):
+        expected = lowrank(stack, U, W, i).distance(lowrank(stack, *other, i))
+        np.testing.assert_allclose(apart[i], expected)
+
+
+def test_orthonormal_rows_by_gram_matrices():
+    """GPUs take this way: also with columns of zeros, and of very different size."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2, 4, 20)) + 1j * rng.standard_normal((2, 4, 20))
+    rows[0, 1], rows[1, 2] = 0, 1e-6 * rows[1, 2]
+    Q, R = (part.numpy() for part in orthonormal_rows(torch.asarray(rows)))
+    np.testing.assert_allclose(R @ Q, rows, atol=1e-12)
+    for rows_of_Q, squares in zip(Q, ([0, 1, 1, 1], [1, 1, 1, 1]), strict=True):
+        found = np.linalg.eigvalsh(rows_of_Q @ rows_of_Q.conj().T)
+        np.testing.assert_allclose(found, squares, atol=1e-12)
+
+
+def test_top_pairs_are_those_of_dense_matrices():
+    problems = some_problems(Hankel(24, window=10), count=4)
+    stack = Stack.of(problems, 1.0)
+    point = stack.at(*some_factors(stack))
+    start = StackStarts(stack).draw(4)
+    tolerances = np.array([1e-9, 1e-2, 1e-9, 1e-2])
+    pairs = top_pairs(stack.gradient(point), start, 3, tolerances)
+    for i, problem in enumerate(problems):
+        objective = Penalized(problem, 1.0)
+        gradient = objective.gradient(objective.at(lowrank(stack, point.U, point.W, i)))
+        dense = gradient.matmul(np.eye(15, dtype=complex))
+        values = np.linalg.svd(dense, compute_uv=False)
+        np.testing.assert_allclose(pairs.values[i, 0], values[0], rtol=tolerances[i])
+        image = dense @ pairs.W[i, 0].conj()
+        np.testing.assert_allclose(image, pairs.values[i, 0] * pairs.U[i, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("is_complex", [True, False])
+def test_no_gap_is_claimed_beyond_the_norm_of_the_dense_gradient(is_complex):
+    """A gap just below the true one is never proven; one a little above it is."""
+    problems = some_problems(Hankel(40, window=20), is_complex, count=6)
+    rough = Stop(max_iter=2, xtol=None, rtol=None, gap=1e-9)
+    with pytest.warns(ConvergenceWarning):
+        results = solve_many(problems, 1.0, stop=rough)
+    stack = Stack.of(problems, 1.0)
+    rank = max(results.rank)
+    U, W = (np.zeros((6, rank, size), stack.data.dtype) for size in stack.kernel.shape)
+    truth = []
+    for i, result in enumerate(results):
+        U[i, : result.rank], W[i, : result.rank] = result.X.U.T, result.X.V.conj().T
+        objective = Penalized(problems[i], 1.0)
+        point = objective.at(result.X)
+        dense = objective.gradient(point).matmul(np.eye(21, dtype=stack.data.dtype))
+        norm = np.linalg.norm(dense, 2)
+        norms = max(norm, problems[i].mu), norm
+        truth.append([objective.gap(point, top) / objective.psi(point) for top in norms])
+    point = stack.at(U, W)
+    gradient, figures = stack.gradient(point), stack.figures(point)
+    truth, least = np.transpose(truth)
+
+    def proven(wanted):
+        return prove_gaps(gradient, figures, StackStarts(stack).draw, wanted)
+
+    assert np.all(np.isinf(proven(truth * (1 - 1e-6))))
+    wide = 3 * truth + 1e-4
+    found = proven(wide)
+    assert np.all((found <= wide) | np.isinf(found))
+    assert np.all(found >= truth * (1 - 1e-9))
+    assert np.count_nonzero(np.isfinite(found)) >= 4  # columns on their way to zero are in the way
+    assert np.all(results.gap >= least * (1 - 1e-9))
