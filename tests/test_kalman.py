@@ -243,6 +243,20 @@ def test_matrices_that_change_with_time(kind):
         assert np.sum(getattr(score, name).conj() * change).real == pytest.approx(slope, rel=1e-6)
 
 
+def test_noise_that_changes_with_time_beside_constant_matrices():
+    rng = np.random.default_rng(5)
+    T, H, P = 70, gaussian(rng, 4, 3) * 0.4, covariance(rng, 3)
+    W = np.stack([covariance(rng, 4) for _ in range(T)])
+    y = gaussian(rng, T, 1)
+    records = Records(y[:, :, None, None], np.ones((T, 1, 1), bool), None)
+    models = [Gaussian(h, W, np.zeros(3), P, np.zeros(3, bool)) for h in (H, np.stack([H] * T))]
+    one, other = (value_and_gradient(model, records) for model in models)
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    close(one.H, other.H.sum(axis=0))
+    close(one.W, other.W)
+    close(*(smoothed(model, records).states for model in models))
+
+
 # -- where digits are lost easily --------------------------------------------------------------
 
 

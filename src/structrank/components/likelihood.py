@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
 
 from .._array import NDArray
-from ..systems.chunks import Gaussian, Records
-from ..systems.conditioning import Smoothed
 from ..systems.likelihood import value_and_gradient
+from ..systems.smoothing import Moments, smoothed
+from .conditioning import gaussian, records
 from .model import DRIFTS, Components
 
 
@@ -70,10 +71,9 @@ class ComponentFit:
         """The parameters by their names."""
         return dict(zip(self.components.names, self.parameters.tolist(), strict=True))
 
-    def smooth(self, y: NDArray) -> Smoothed:
-        """Means and variances given a series of mean zero and deviation one."""
-        found: Smoothed = self.components.system(self.parameters).smooth(y)
-        return found
+    def smooth(self, samples: Sequence[NDArray], noise: NDArray | None = None) -> Moments:
+        """Means and variances given series of mean zero and deviation one, one record each."""
+        return smoothed(gaussian(self.components, self.parameters, noise), records(samples))
 
 
 def most_likely(
@@ -81,6 +81,8 @@ def most_likely(
     y: NDArray,
     start: dict[str, float],
     search: LikelihoodSearch = LikelihoodSearch(),
+    *,
+    noise: NDArray | None = None,
 ) -> ComponentFit:
     """Maximise the likelihood from a start, and leave out components that vanish.
 
@@ -92,19 +94,18 @@ def most_likely(
     start : dict of str to float
         Parameters to start from, by their names.
     search : LikelihoodSearch
+    noise : ndarray, optional
+        Standard deviation of the noise of every sample, for components whose noise is measured.
 
     Returns
     -------
     ComponentFit
     """
-    seen = ~np.isnan(y)
-    records = Records(np.where(seen, y, 0.0)[:, None, None, None], seen[:, None, None], None)
+    record = records([y])
 
     def negative(parameters: NDArray) -> tuple[float, NDArray]:
-        H, W, P = components.matrices(parameters)
-        known = np.zeros(len(P), dtype=bool)
         try:
-            score = value_and_gradient(Gaussian(H, W, np.zeros(len(P)), P, known), records)
+            score = value_and_gradient(gaussian(components, parameters, noise), record)
         except ValueError:  # rounding decides, far from all that series show
             return np.inf, np.zeros(len(parameters))
         return -score.value, -components.gradient(parameters, score)
@@ -120,7 +121,7 @@ def most_likely(
         bounds=np.column_stack([lower, upper]),
         options={"maxiter": search.steps, "ftol": search.accuracy},
     )
-    fit = ComponentFit(components, found.x, -float(found.fun), int(np.sum(seen)))
+    fit = ComponentFit(components, found.x, -float(found.fun), int(np.sum(record.seen)))
     return without_vanished(fit, search)
 
 

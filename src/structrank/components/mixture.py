@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .._array import NDArray
-from ..systems.conditioning import Smoothed
+from ..systems.smoothing import Moments
 from .likelihood import ComponentFit
 
 
@@ -38,14 +38,14 @@ class SeriesEstimate:
         The series without its white noise, and its standard error.
     deviation : ndarray
         Standard deviation of a new sample from the signal.
-    sigma : float
-        Standard deviation of the white noise.
+    sigma : float or None
+        Standard deviation of the white noise; None if it is given for every sample.
     """
 
     signal: NDArray
     stderr: NDArray
     deviation: NDArray
-    sigma: float
+    sigma: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +59,15 @@ class FittedSeries:
     offset, scale : float
         What was subtracted from the series, and what it was divided by then.
     averaging : Averaging
+    noise : ndarray or None
+        Standard deviation of the noise of every sample, in units of the scale, if it is known.
     """
 
     fits: list[ComponentFit]
     offset: float
     scale: float
     averaging: Averaging = Averaging()
+    noise: NDArray | None = None
 
     @cached_property
     def weights(self) -> NDArray:
@@ -97,21 +100,24 @@ class FittedSeries:
             NaN where missing.
         """
         records = [(y - self.offset) / self.scale for y in samples]
-        systems = [fit.components.system(fit.parameters) for fit in self.fits]
-        found = [system.smooth(records) for system in systems]
-        noises = np.array([float(system.R[0, 0]) for system in systems])
-        return [self._average([f[i] for f in found], noises) for i in range(len(records))]
+        found = [fit.smooth(records, self.noise) for fit in self.fits]
+        return [self._average(found, record) for record in range(len(records))]
 
-    def _average(self, found: list[Smoothed], noises: NDArray) -> SeriesEstimate:
+    def _average(self, found: list[Moments], record: int) -> SeriesEstimate:
         """Mean and variance of a mixture of fits."""
-        means = np.array([f.signals[:, 0] for f in found])
-        variances = np.array([f.signal_variances[:, 0] for f in found])
+        shown = [fit.components.matrices(fit.parameters)[0][0] for fit in self.fits]
+        pairs = zip(found, shown, strict=True)
+        means = np.array([f.states[:, :, 0, record] @ C for f, C in pairs])
+        variances = np.array([f.signal_variances[:, 0, record] for f in found])
         mean = self.weights @ means
         variance = self.weights @ (variances + (means - mean) ** 2)
-        noise = float(self.weights @ noises)
+        sigma, noise = None, self.noise
+        if noise is None:
+            sigma = np.sqrt(self.weights @ [np.exp(fit.values["white"]) for fit in self.fits])
+            noise = sigma
         return SeriesEstimate(
             self.offset + self.scale * mean,
             self.scale * np.sqrt(variance),
-            self.scale * np.sqrt(variance + noise),
-            self.scale * np.sqrt(noise),
+            self.scale * np.sqrt(variance + noise**2),
+            None if sigma is None else self.scale * float(sigma),
         )

@@ -88,6 +88,8 @@ class Components:
     first : FirstStates
     second : Season or None
         The second season, such as the week beside the day.
+    measured : bool
+        The white noise is known for every sample, and is no parameter.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Components:
     drifts: tuple[str, ...] = ()
     first: FirstStates = FirstStates()
     second: Season | None = None
+    measured: bool = False
 
     @property
     def seasons(self) -> dict[str, Season]:
@@ -117,7 +120,8 @@ class Components:
     def names(self) -> tuple[str, ...]:
         """The parameters, in their order."""
         part = ("autoregression",) if self.order else ()
-        return ("white", *self.drifts, *part, *(f"pacf {k + 1}" for k in range(self.order)))
+        white = () if self.measured else ("white",)
+        return (*white, *self.drifts, *part, *(f"pacf {k + 1}" for k in range(self.order)))
 
     @property
     def states(self) -> dict[str, slice]:
@@ -147,7 +151,7 @@ class Components:
             first[at[name]] = self.first.season**2
             A[at[name], at[name]] = block_diag(*season.turns)
             H[0, at[name]] = season.shown
-        noise[0] = np.exp(value["white"])
+        noise[0] = 0.0 if self.measured else np.exp(value["white"])
         for name in self.drifts:
             noise[1:][at[name]] = np.exp(value[name])
         A[at["slope"], at["slope"]] = 1.0
@@ -171,8 +175,10 @@ class Components:
         step : float
             Imaginary step for the autoregressive part, small enough that its square vanishes.
         """
-        noise, at = np.diag(score.W), self.states
-        slopes = [np.sum(noise[:1])] + [np.sum(noise[1:][at[name]]) for name in self.drifts]
+        noise, at = np.einsum("...ii->...i", score.W), self.states
+        noise = noise if noise.ndim == 1 else np.sum(noise, axis=0)  # it differs between samples
+        slopes = [] if self.measured else [np.sum(noise[:1])]
+        slopes += [np.sum(noise[1:][at[name]]) for name in self.drifts]
         count = len(slopes)
         gradient = np.concatenate([slopes * np.exp(parameters[:count]), np.zeros(len(parameters))])
         own = at["autoregression"]

@@ -42,7 +42,7 @@ def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
     names = {"level": TREND, "season": SEASON, "second season": SECOND, "autoregression": CYCLE}
     parts: dict[str, NDArray] = {}
     for weight, fit in zip(fitted.weights, fitted.fits, strict=True):
-        states = fit.smooth(record).states
+        states = fit.smooth([record], fitted.noise).states[:, :, 0, 0]
         shown = fit.components.matrices(fit.parameters)[0][0]
         for key, at in fit.components.states.items():
             name = names.get(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,11 @@ class ComponentSearch:
 
 
 def fit_series(
-    y: NDArray, search: ComponentSearch = ComponentSearch(), periods: Sequence[float] = ()
+    y: NDArray,
+    search: ComponentSearch = ComponentSearch(),
+    *,
+    periods: Sequence[float] = (),
+    noise: NDArray | None = None,
 ) -> FittedSeries:
     """Find the components of a series with gaps.
 
@@ -74,6 +79,8 @@ def fit_series(
     search : ComponentSearch
     periods : sequence of float
         Known seasons, at most two, in samples. Default: search for one.
+    noise : ndarray, optional
+        Standard deviation of the noise of every sample. Default: one that is fitted for all.
 
     Returns
     -------
@@ -88,23 +95,41 @@ def fit_series(
     True
     """
     offset, scale = float(np.nanmean(y)), float(np.nanstd(y)) or 1.0
-    y = (y - offset) / scale
-    known = known_seasons(y, periods) if periods else None
-    y = _stretch(y, max(search.stretch, round(search.cycles * max(periods, default=0))))
-    tried = _seasons(y, search) if known is None else [known]
-    fits = [fit for seasons in tried for fit in _fits(y, seasons, search)]
+    known = known_seasons((y - offset) / scale, periods) if periods else None
+    part = _stretch(y, max(search.stretch, round(search.cycles * max(periods, default=0))))
+    noise = None if noise is None else noise / scale
+    series = _Series((y[part] - offset) / scale, None if noise is None else noise[part])
+    tried = _seasons(series.y, search) if known is None else [known]
+    fits = [fit for seasons in tried for fit in _fits(series, seasons, search)]
     fits.sort(key=lambda fit: fit.information)
     kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
-    return FittedSeries(kept, offset, scale)
+    return FittedSeries(kept, offset, scale, noise=noise)
 
 
-def _stretch(y: NDArray, longest: int) -> NDArray:
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """A series of mean zero and deviation one, and the noise of its samples if it is known."""
+
+    y: NDArray
+    noise: NDArray | None
+
+    def fitted(self, components: Components, start: dict[str, float]) -> ComponentFit:
+        return most_likely(components, self.y, start, noise=self.noise)
+
+    def components(self, seasons: Seasons, **parts: Any) -> Components:
+        """Components of this series with one season, two, or none."""
+        season, second = (*seasons, None, None)[:2]
+        measured = self.noise is not None
+        return Components(len(self.y), season=season, second=second, measured=measured, **parts)
+
+
+def _stretch(y: NDArray, longest: int) -> slice:
     """The stretch of a series with most samples."""
     if len(y) <= longest:
-        return y
+        return slice(None)
     seen = np.concatenate([[0], np.cumsum(~np.isnan(y))])
     first = int(np.argmax(seen[longest:] - seen[:-longest]))
-    return y[first : first + longest]
+    return slice(first, first + longest)
 
 
 def _seasons(y: NDArray, search: ComponentSearch) -> list[Seasons]:
@@ -121,42 +146,36 @@ def _seasons(y: NDArray, search: ComponentSearch) -> list[Seasons]:
     return [(best,)]
 
 
-def _fits(y: NDArray, seasons: Seasons, search: ComponentSearch) -> list[ComponentFit]:
+def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> list[ComponentFit]:
     """Fit trends with a short autoregressive part, and a longer one with and without a trend."""
-    trend = _with_seasons(Components(len(y), True, order=1), seasons)
+    trend = series.components(seasons, slope=True, order=1)
     seasonal = tuple(trend.seasons)
     trend = replace(trend, drifts=("level", "slope", *seasonal))
-    fits = [most_likely(trend, y, search.starts)]
+    fits = [series.fitted(trend, search.starts)]
     smooth = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
-    fits.append(most_likely(trend, y, smooth))
-    start = _autoregressive(y, min(fits, key=lambda fit: fit.information), seasons, search)
-    fits.append(most_likely(start.components, y, start.values))
+    fits.append(series.fitted(trend, smooth))
+    best = min(fits, key=lambda fit: fit.information)
+    start = _autoregressive(series, best, seasons, search)
+    fits.append(series.fitted(start.components, start.values))
     level = replace(start.components, drifts=("level", *seasonal))
     values = {**search.starts, **start.values, **fits[-1].values, "level": -7.0}
-    fits.append(most_likely(level, y, values))
+    fits.append(series.fitted(level, values))
     return fits
 
 
-def _with_seasons(components: Components, seasons: Seasons) -> Components:
-    """The components with one season, two, or none."""
-    season, second = (*seasons, None, None)[:2]
-    return replace(components, season=season, second=second)
-
-
 def _autoregressive(
-    y: NDArray, fit: ComponentFit, seasons: Seasons, search: ComponentSearch
+    series: _Series, fit: ComponentFit, seasons: Seasons, search: ComponentSearch
 ) -> ComponentFit:
     """Start of a longer autoregressive part: Burg's method on the series with its gaps filled."""
-    seen = ~np.isnan(y)
-    samples = int(np.sum(seen))
+    samples = int(np.sum(~np.isnan(series.y)))
     most = int(min(search.most_order, max(samples // search.samples_per_order, 2)))
     orders = np.arange(most + 1)
     price = 2 * orders * samples / np.maximum(samples - orders - 2, 1)
     for _ in range(search.passes):
-        rest = _filled_rest(y, fit)
+        rest = _filled_rest(series, fit)
         partial, errors = burg(rest, most)
         order = max(int(np.argmin(samples * np.log(np.maximum(errors, 1e-12)) + price)), 2)
-        components = _with_seasons(Components(len(y), order=order), seasons)
+        components = series.components(seasons, order=order)
         components = replace(components, drifts=tuple(components.seasons))
         values = {**search.starts, "white": -7.0, "autoregression": np.log(np.var(rest) + 1e-6)}
         values |= {f"pacf {k + 1}": np.arctanh(0.995 * r) for k, r in enumerate(partial[:order])}
@@ -165,10 +184,10 @@ def _autoregressive(
     return fit
 
 
-def _filled_rest(y: NDArray, fit: ComponentFit) -> NDArray:
+def _filled_rest(series: _Series, fit: ComponentFit) -> NDArray:
     """The series with its gaps filled by a fit, less its seasons."""
-    found, at = fit.smooth(y), fit.components.states
-    rest = np.where(np.isnan(y), found.outputs[:, 0], y)
+    found, at = fit.smooth([series.y], series.noise), fit.components.states
+    rest = np.where(np.isnan(series.y), found.outputs[:, 0, 0, 0], series.y)
     for name, season in fit.components.seasons.items():
-        rest = rest - found.states[:, at[name]] @ season.shown
+        rest = rest - found.states[:, at[name], 0, 0] @ season.shown
     return np.asarray(rest)

@@ -196,7 +196,7 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     if found.modes is not None:
         parts = _modal_parts(found.modes, signal, found.channels)
     elif found.channels is None and signal.ndim == 1 and not np.iscomplexobj(signal):
-        parts = _series_parts(samples, found.seasons, found.sampling)
+        parts = _series_parts(samples, found)
     else:
         raise ValueError(
             f"the signal of shape {signal.shape} was found as {found.candidate.label!r}, which has "
@@ -215,15 +215,14 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     return SignalComponents(wrapped, given.wrap(rest), found.samples, found.channels)
 
 
-def _series_parts(
-    samples: NDArray, periods: tuple[float, ...], sampling: Sampling | None
-) -> dict[str, NDArray]:
+def _series_parts(samples: NDArray, found: Recovery) -> dict[str, NDArray]:
     """The parts of a series by its state-space model."""
-    fitted = fit_series(samples, periods=periods)
+    noise = found.sigma if np.ndim(found.sigma) else None
+    fitted = fit_series(samples, periods=found.seasons, noise=noise)
     names = {TREND: TREND, CYCLE: CYCLE}
     for fit in reversed(fitted.fits):  # the names of those with the most information stay
         for name, season in fit.components.seasons.items():
-            names[name] = f"season of {_length(season.period, sampling)}"
+            names[name] = f"season of {_length(season.period, found.sampling)}"
     return {names[name]: part for name, part in series_parts(fitted, samples).items()}
 
 

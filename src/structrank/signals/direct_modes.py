@@ -133,7 +133,8 @@ def direct_fit(
     """
     if not problem.structure.has_modes or problem.sample_weights is None:
         return None
-    problem, undamped, given = reweighted(problem), known.undamped, modes is not None
+    problem, undamped = reweighted(problem, known.weights), known.undamped
+    given = modes is not None
     if known.rank is not None:
         search = replace(search, whiteness=search.whiteness_at_rank)
     if modes is None and not undamped:
@@ -243,7 +244,8 @@ def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
     structure: Any = problem.structure
     grid = (*structure.lengths, -1)
     seen = problem.seen.reshape(grid)
-    residual = np.where(seen, to_numpy(problem.b - y).reshape(grid), 0.0)
+    weights = to_numpy(problem.sample_weights).reshape(grid)
+    residual = np.where(seen, weights * to_numpy(problem.b - y).reshape(grid), 0.0)
     return is_white(residual, seen, search.whiteness)
 
 
@@ -257,7 +259,8 @@ def _predicts(fit: Refit, known: Known, search: DirectSearch) -> bool:
     for part in parts:
         y = fit_without(problem, fit.modes, part, known, search)
         error = np.abs(to_numpy(y - problem.b)[part]) ** 2
-        ratios.append(error / (fit.sigma**2 + stderr[part] ** 2))
+        noise = fit.sigma / to_numpy(problem.sample_weights)[part]
+        ratios.append(error / (noise**2 + stderr[part] ** 2))
     ratio = np.concatenate(ratios)
     chance = search.deviations * np.sqrt(2 / ratio.size)
     return bool(np.mean(ratio) <= 1 + search.slack + chance)

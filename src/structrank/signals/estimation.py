@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import NDArray
 from .._watch import seconds_left, tell, time_is_up, watched
+from ..modal.modes import NoModes
 from ..model.objective import natural_lam
 from ..model.problem import Problem
 from ..selection.mu import Selection
@@ -118,6 +119,11 @@ def best_estimate(
                     solve = _proven(solution.result, problem, warn)
                     return Found(direct, candidate, solve, solution.selection)
         predictions = _with_solution(competing, trial, solution, predictions)
+    if not predictions:
+        raise NoModes(
+            "no estimate applies to these samples: components are for one real series, and no "
+            "modes were found"
+        )
     chosen = choose_refined(predictions, rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     estimate = combine(chosen, predictions, problem.backprojection)

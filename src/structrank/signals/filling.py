@@ -17,6 +17,7 @@ from .candidates import FitOfModes
 from .channels import channel_axis
 from .given_seasons import given_seasons
 from .limits import Limits
+from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery import recover
 from .recovery_result import Recovery
@@ -127,6 +128,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     level = options.get("level", 0.95)
     Limits.of(level, options.get("max_gap"), options.get("bounds")).check(values, axis)
     seasons = given_seasons(options.get("season"), values, axis)
+    NoiseLevels.of(options.get("sigma"), values, channels=axis)
 
     def again() -> Recovery:
         return recover(samples, **options)

@@ -12,7 +12,7 @@ import numpy as np
 from .._array import NDArray
 from ..model.problem import Problem
 from .caller import warn_caller
-from .candidates import Candidate, FitOfModes
+from .candidates import Candidate, ComponentModel, FitOfModes, WeightedModes
 from .channel_estimate import estimate_in_groups
 from .channel_groups import Members, all_channels, channel_groups
 from .channels import channel_count
@@ -76,15 +76,23 @@ def _good_samples(
     """
     if not robust:
         none = np.zeros(problem.structure.signal_shape, dtype=bool)
-        return problem, none, with_components(effort.candidates, known.seasons)
+        return problem, none, _competing(effort, known)
     found = search_outliers(problem, known, effort.outliers)
     if found.doubt is not None:
         warn_caller(f"recover: {found.doubt}")
     candidates = [
         replace(c, found=found.direct) if isinstance(c, FitOfModes) else c
-        for c in with_components(effort.candidates, known.seasons)
+        for c in _competing(effort, known)
     ]
     return problem.without(found.outliers), found.outliers, candidates
+
+
+def _competing(effort: Effort, known: Known) -> list[Candidate]:
+    """Return the candidates of an effort; those that weigh samples if their noise differs."""
+    if known.weights is None:
+        return with_components(effort.candidates, known.seasons)
+    searches = [c.search for c in effort.candidates if isinstance(c, FitOfModes)]
+    return [WeightedModes(search=searches[0]), ComponentModel()]
 
 
 def _best(problem: Problem, *, may_be_large: bool, **options: Any) -> Found:

@@ -22,6 +22,7 @@ from .estimation import AUTO, Found
 from .finding import find_signal
 from .given_seasons import given_seasons
 from .limits import Limits
+from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery_result import Recovery
 from .solutions import Known
@@ -37,7 +38,7 @@ def recover(
     channels: int | None = None,
     mu: float | None = None,
     rank: int | None = None,
-    sigma: float | None = None,
+    sigma: Any = None,
     kind: str = AUTO,
     level: float = 0.95,
     season: float | Sequence[float] | None = None,
@@ -89,8 +90,10 @@ def recover(
         Price of the nuclear norm, if not to be chosen.
     rank : int, optional
         Number of modes, if known.
-    sigma : float, optional
-        Standard deviation of the noise, if known.
+    sigma : float or array, optional
+        Standard deviation of the noise, if known: one number, or one for each sample of a signal
+        without channels. In an array, NaN is allowed where samples are missing. Samples then have
+        weights, and only the fit of the modes and the components compete.
     kind : {"auto", "refit", "convex", "components"}
         Which estimate to return: the one that predicts best, the fit of the modes, the convex
         solution, or the components of one real series.
@@ -153,7 +156,9 @@ def recover(
     sampling = signal_sampling(samples, axis, dt)
     only = kind if kind in (FitOfModes.name, ConvexSolution.name) else None
     seasons = given_seasons(season, given.values, axis, kind=only, mu=mu)
-    known = Known(mu, rank, sigma, undamped, rng, seasons)
+    convex = kind if kind == ConvexSolution.name else None
+    levels = NoiseLevels.of(sigma, given.values, channels=axis, mu=mu, kind=convex, robust=robust)
+    known = Known(mu, rank, levels.typical, undamped, rng, seasons, levels.weights)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
     may_be_large = window is rank is None and kind == AUTO
@@ -185,10 +190,11 @@ def _how_found(
     found: Found, estimate: Estimate, known: Known, sampling: Sampling | None
 ) -> dict[str, Any]:
     """What a `Recovery` says about how it was found."""
+    sigma = known.sigma if estimate.sigma is None else estimate.sigma
     return {
         "rank": estimate.rank,
         "modes": with_sampling(estimate.modes, sampling),
-        "sigma": known.sigma if estimate.sigma is None else estimate.sigma,
+        "sigma": sigma if known.levels is None else known.levels,
         "kind": found.candidate.name,
         "solve": found.solve,
         "selection": found.selection,

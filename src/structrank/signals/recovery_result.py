@@ -22,7 +22,7 @@ from ..views.report import Reportable
 from .candidates import CANDIDATES, Candidate, ConvexSolution
 from .channel_groups import Members, channel_rows
 from .inspection import Inspection
-from .reports import recovery_report
+from .reports import noise_text, recovery_report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,9 +44,10 @@ class Recovery(Summary, Reportable, Inspection):
     modes : Modes or None
         The (damped) sinusoids the signal is the sum of, with standard errors; None unless they
         were fitted.
-    sigma : float or None
-        Standard deviation of the white noise in the samples; None unless modes or components were
-        fitted, or if it differs between channels of different size.
+    sigma : float, array or None
+        Standard deviation of the white noise in the samples, or that of each one as it was given;
+        None unless modes or components were fitted, or if it differs between channels of
+        different size.
     kind : {"refit", "convex", "average", "components"}
         Which estimate predicted held-out samples best: the fit of a few modes, the convex solution,
         a sum of trend, season, autoregressive part and noise, or the average of local fits
@@ -97,7 +98,7 @@ class Recovery(Summary, Reportable, Inspection):
     level: float
     rank: int
     modes: Modes | None
-    sigma: float | None
+    sigma: Any
     kind: str
     outliers: NDArray
     left: NDArray
@@ -164,7 +165,7 @@ class Recovery(Summary, Reportable, Inspection):
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
-            ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
+            ("noise", noise_text(self.sigma, "sigma")),
             ("estimate", self.candidate.label),
         ]
         if np.any(self.left):

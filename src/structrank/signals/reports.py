@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -151,7 +151,6 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
     problem = found.result.problem
     structure = problem.structure
     chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
-    noise = "unknown" if found.sigma is None else f"{found.sigma:.4g} (standard deviation)"
     return [
         ("signal", _times(np.shape(found.signal))),
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
@@ -159,9 +158,16 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("rank", str(found.rank)),
         *channel_rows(found.groups),
         ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
-        ("noise", noise),
+        ("noise", noise_text(found.sigma, "standard deviation")),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
     ]
+
+
+def noise_text(sigma: Any, name: str) -> str:
+    """Say how large the noise is."""
+    if sigma is None:
+        return "unknown"
+    return f"given for each sample ({name})" if np.ndim(sigma) else f"{sigma:.4g} ({name})"
 
 
 def _certificate(found: Recovery) -> Section:

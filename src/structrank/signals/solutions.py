@@ -46,6 +46,8 @@ class Known:
         Seed for the simulated noise and for choosing held-out samples.
     seasons : tuple of float
         Known seasons, in samples.
+    weights : ndarray or None
+        Sigma over the standard deviation of the noise of every sample, if that differs.
     """
 
     mu: float | None = None
@@ -54,6 +56,7 @@ class Known:
     undamped: bool = False
     rng: int | np.random.Generator = 0
     seasons: tuple[float, ...] = ()
+    weights: NDArray | None = None
 
     def __post_init__(self) -> None:
         if self.mu is not None:
@@ -62,6 +65,11 @@ class Known:
             object.__setattr__(self, "rank", positive_int(self.rank, "rank"))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
+
+    @property
+    def levels(self) -> NDArray | None:
+        """Standard deviation of the noise of every sample, if that differs."""
+        return None if self.weights is None else np.asarray((self.sigma or 1.0) / self.weights)
 
     def refit(self, result: Result, rank: int) -> Refit:
         """Return the fit of a number of modes, with what is known about noise and damping."""

@@ -81,12 +81,15 @@ class Trial:
     def residual(self, signals: Sequence[Array]) -> NDArray:
         """Return predicted minus held-out samples, all parts one after the other.
 
+        If the noise differs between samples, they are divided by its relative size.
+
         Parameters
         ----------
         signals : sequence of array
             For each part, a signal that was found without it; for the first parts if time is up.
         """
-        differences = [to_numpy(y - self.problem.b) for y in signals]
+        weights = 1.0 if self.known.weights is None else self.known.weights
+        differences = [weights * to_numpy(y - self.problem.b) for y in signals]
         pairs = zip(differences, self.parts, strict=False)
         return np.concatenate([difference[part] for difference, part in pairs])
 

@@ -103,7 +103,8 @@ class _Joint:
         self._half = np.ones((q, (d + 1) * n), dtype=dtype)
         self.X = self._flat.reshape(q, q + columns, n)
         self.product = np.empty_like(self.X[:p])
-        if data.H.ndim == data.W.ndim == 2:
+        self.shared = data.H.ndim == data.W.ndim == 2  # by all steps
+        if self.shared:
             # W is added by the product: H and a column of W, times half and a row of ones.
             rows = np.broadcast_to(data.H.conj(), (q, q, d))
             self._right = np.concatenate([rows, data.W[:, :, None]], axis=2)
@@ -112,7 +113,7 @@ class _Joint:
         """Fill the array with the prediction from the state; return H P."""
         (p, q, d, n), (H, W) = self.sizes, self.data.at(step)
         half = self._half.reshape(q, d + 1, n)
-        if H.ndim == W.ndim - 1 == 2:
+        if self.shared:
             np.matmul(H, P.reshape(d, d * n), out=self._half[:, : d * n])
             np.matmul(self._right, half, out=self.X[:, :q])
             np.matmul(H, m.reshape(d, -1), out=self._flat[:, q * n :])

@@ -8,7 +8,7 @@ from ..estimates import Estimate, FirstEstimate
 from .base import Candidate, ErrorProfile, Prediction
 from .component_model import ComponentModel
 from .convex_solution import ConvexSolution
-from .fit_of_modes import FitOfModes
+from .fit_of_modes import FitOfModes, WeightedModes
 from .local_windows import LocalWindows
 
 CANDIDATES: tuple[Candidate, ...] = (
@@ -29,4 +29,5 @@ __all__ = [
     "FitOfModes",
     "LocalWindows",
     "Prediction",
+    "WeightedModes",
 ]

@@ -32,12 +32,14 @@ class ComponentModel(Candidate):
         if len(structure.lengths) > 1 or structure.block or is_complex(trial.problem.b):
             return []
         samples = np.where(trial.problem.seen, to_numpy(trial.problem.b), np.nan)
-        fitted = fit_series(samples, periods=trial.known.seasons)
+        known = trial.known
+        fitted = fit_series(samples, periods=known.seasons, noise=known.levels)
         held_out = fitted.smooth([np.where(part, np.nan, samples) for part in trial.parts])
         signals = [like(found.signal, trial.problem.b) for found in held_out]
         residual = fitted.optimism * trial.residual(signals)
         pairs = zip(held_out, trial.parts, strict=True)
-        spread = np.concatenate([found.deviation[part] for found, part in pairs])
+        weights = np.ones(len(samples)) if known.weights is None else known.weights
+        spread = np.concatenate([(weights * found.deviation)[part] for found, part in pairs])
         (found,) = fitted.smooth([samples])
         share = found.stderr / np.maximum(found.deviation, np.finfo(float).tiny)
         profile = ErrorProfile(spread, found.deviation, share)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..._array import Array, NDArray
+from ..._array import Array, NDArray, like
 from ..._watch import time_is_up
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
@@ -49,7 +49,9 @@ class FitOfModes(Candidate):
         if known.mu is not None:
             return None
         found = direct_fit(problem, known, self.search) if self.found is None else self.found
-        return None if found is None else FirstEstimate(_estimate(found.fit), found.trusted)
+        if found is None:
+            return None
+        return FirstEstimate(_estimate(found.fit, known.levels), found.trusted)
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if trial.solution is None:
@@ -62,7 +64,7 @@ class FitOfModes(Candidate):
 
     def _predict_directly(self, trial: Trial, first: Estimate) -> Prediction:
         assert first.modes is not None
-        problem = reweighted(trial.problem)
+        problem = reweighted(trial.problem, trial.known.weights)
         signals = []
         for part in trial.parts:
             signals.append(fit_without(problem, first.modes, part, trial.known, self.search))
@@ -72,6 +74,12 @@ class FitOfModes(Candidate):
 
     def direct_estimate(self, solution: Solution) -> Estimate | None:
         return None if solution.fit is None else _estimate(solution.fit)
+
+
+class WeightedModes(FitOfModes):
+    """The fit of modes for noise that differs between samples, without a convex solution."""
+
+    from_solution = False
 
 
 class _ModalPrediction(Prediction):
@@ -95,18 +103,24 @@ class _DoubtfulPrediction(_ModalPrediction):
     def refined(self) -> Prediction:
         """Return the prediction by modes that are found without the held-out samples."""
         trial = self._trial
-        problem = reweighted(trial.problem)
+        problem = reweighted(trial.problem, trial.known.weights)
         signals = [fit_anew(problem, part, trial.known) for part in trial.parts]
         return _ModalPrediction(self._modes, trial.residual(signals), self._estimate)
 
 
-def _estimate(fit: Refit) -> Estimate:
-    """Return the signal of a fit with its standard errors."""
+def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
+    """Return the signal of a fit with its standard errors.
+
+    Levels are standard deviations of the noise, if they differ between samples.
+    """
     if fit.rank == 0:  # nothing was distinguished from the noise, which may hide a signal
         stderr = everywhere(fit.sigma or 0.0, fit.y)
     else:
         stderr = everywhere(np.inf, fit.y) if fit.sigma is None else fit.stderr
-    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma, X=fit.X)
+    deviation = None
+    if levels is not None:
+        deviation = (stderr**2 + like(levels, fit.y, real=True) ** 2) ** 0.5
+    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma, X=fit.X, deviation=deviation)
 
 
 def _signal(trial: Trial, result: Result, rank: int) -> Array:
