@@ -1,4 +1,4 @@
-"""Many problems at once: the same as one by one, and every gap proven."""
+"""Many problems or signals at once: the same as one by one, and every gap proven."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from structrank import (
     Toeplitz,
     Weighted,
     gcgls,
+    recover,
+    recover_many,
     solve_many,
 )
 from structrank._array import orthonormal_rows
@@ -162,6 +164,38 @@ def test_torch():
     np.testing.assert_allclose(together.objective, numpy.objective, rtol=1e-6)
     np.testing.assert_allclose(together.y.numpy(), numpy.y, atol=1e-3)
     assert together.rank.tolist() == numpy.rank.tolist()
+
+
+# -- signals ------------------------------------------------------------------------------------
+
+
+def test_many_signals_have_the_recoveries_of_a_loop():
+    rng = np.random.default_rng(0)
+    signals = np.array([modes((60,), rng) + 0.1 * rng.standard_normal(60) for _ in range(3)])
+    signals[:, 20:25] = np.nan
+    options = {"kind": "refit", "rank": 2}
+    alone = [recover(signal, **options) for signal in signals]
+    for found in (
+        recover_many(signals, **options),
+        recover_many(list(signals), workers=2, **options),
+    ):
+        assert len(found) == 3
+        for one, other in zip(alone, found, strict=True):
+            np.testing.assert_allclose(other.signal, one.signal, atol=1e-12)
+            np.testing.assert_allclose(other.stderr, one.stderr, atol=1e-12)
+            assert other.rank == one.rank
+    assert found[0].result.gap < 0.01  # the convex solution can still be asked for
+
+
+def test_many_signals_are_a_stack_or_a_sequence():
+    pandas = pytest.importorskip("pandas")
+    for samples in (np.ones(5), pandas.DataFrame(np.ones((5, 2))), 3.0, "signal"):
+        with pytest.raises(ValueError, match="a sequence of signals is expected"):
+            recover_many(samples)
+    with pytest.raises(ValueError, match="empty"):
+        recover_many([])
+    with pytest.raises(TypeError, match="one for all"):
+        recover_many(np.ones((2, 5)), rng=np.random.default_rng(0))
 
 
 # -- stopping -----------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ _HOMES = {
         "impute",
         "modes_table",
         "recover",
+        "recover_many",
         "sinusoids",
         "spectral_problem",
     ),

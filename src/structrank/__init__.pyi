@@ -43,6 +43,7 @@ from .signals import (
     impute,
     modes_table,
     recover,
+    recover_many,
     sinusoids,
     spectral_problem,
 )
@@ -173,6 +174,7 @@ __all__ = [
     "realize",
     "realize_outputs",
     "recover",
+    "recover_many",
     "recovery_matrix",
     "refit",
     "sampling_noise_mu",

@@ -8,6 +8,7 @@ from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
+from .many_signals import recover_many
 from .outliers import find_outliers
 from .recovery import recover
 from .recovery_result import Recovery
@@ -31,6 +32,7 @@ __all__ = [
     "impute",
     "modes_table",
     "recover",
+    "recover_many",
     "sinusoids",
     "spectral_problem",
 ]

@@ -1,0 +1,90 @@
+"""Recover many signals: `recover` for each, on several cores if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from .._checks import positive_int
+from .recovery import recover
+from .recovery_result import Recovery
+
+
+def recover_many(
+    samples: Any, *, workers: int = 1, rng: int = 0, progress: bool = False, **options: Any
+) -> list[Recovery]:
+    """Fill the gaps and remove the noise of many signals, each by itself.
+
+    The results are those of a loop over `recover`. A signal decides by its own samples what is
+    tried and what is returned, so signals are not advanced together; with `workers`, several
+    processes take one each. To solve many convex problems together, use `solve_many`.
+
+    Parameters
+    ----------
+    samples : array or sequence
+        The first axis is for the signals; or a sequence of signals as `recover` takes them, which
+        may have different lengths. NaN where missing. For the columns of a DataFrame, pass
+        `[table[name] for name in table]`.
+    workers : int
+        Number of processes. More than one needs the package joblib.
+    rng : int
+        Seed of every recovery, so that results do not depend on the number of workers.
+    progress : bool
+        Show a progress bar that counts signals.
+    **options
+        Passed to `recover`. A `max_time` is that of one signal.
+
+    Returns
+    -------
+    list of Recovery
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import recover_many
+    >>> t = np.arange(40)
+    >>> signals = np.array([0.9**t, np.cos(0.3 * t)])
+    >>> signals[:, 10:15] = np.nan
+    >>> [found.rank for found in recover_many(signals)]
+    [1, 2]
+    """
+    signals = _signals(samples)
+    workers = positive_int(workers, "workers")
+    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
+        raise TypeError(f"rng is {type(rng).__name__}, but an integer, one for all, is expected")
+    options = {"rng": int(rng), **options}
+    if workers == 1:
+        found = (recover(signal, **options) for signal in signals)
+        return list(tqdm(found, total=len(signals), desc="recover_many", disable=not progress))
+    if find_spec("joblib") is None:
+        raise ImportError(
+            f"workers is {workers}, but more than one needs the package joblib: "
+            'pip install "structrank[parallel]"'
+        )
+    from joblib import Parallel, delayed
+
+    tasks = (delayed(recover)(signal, **options) for signal in signals)
+    found = Parallel(n_jobs=workers, return_as="generator")(tasks)
+    return list(tqdm(found, total=len(signals), desc="recover_many", disable=not progress))
+
+
+def _signals(samples: Any) -> Sequence[Any]:
+    """The signals along the first axis, or those of a sequence."""
+    if isinstance(samples, Sequence) and not isinstance(samples, str):
+        signals = list(samples)
+    elif getattr(samples, "ndim", 0) >= 2 and not hasattr(samples, "columns"):
+        signals = [samples[i] for i in range(samples.shape[0])]
+    else:
+        raise ValueError(
+            f"samples is {type(samples).__name__} with {getattr(samples, 'ndim', 0)} axes, but an "
+            "array with one more axis than a signal, the first, or a sequence of signals is "
+            "expected: pass one signal to recover, and a DataFrame as [table[name] for name in "
+            "table]"
+        )
+    if not signals:
+        raise ValueError("samples is empty, but at least one signal is expected")
+    return signals
