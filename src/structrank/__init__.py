@@ -75,6 +75,7 @@ _HOMES = {
         "sinusoids",
         "spectral_problem",
     ),
+    "distributed": ("PatchRecovery", "recover_patches"),
     "systems": (
         "CommonDivisor",
         "Comparison",

@@ -1,5 +1,9 @@
 """Types of the public names, for type checkers; `__init__.py` loads the names lazily."""
 
+from .distributed import (
+    PatchRecovery,
+    recover_patches,
+)
 from .modal import (
     ModeErrors,
     Modes,
@@ -127,6 +131,7 @@ __all__ = [
     "Operator",
     "Oscillations",
     "OutputModel",
+    "PatchRecovery",
     "Penalized",
     "Problem",
     "Recovery",
@@ -175,6 +180,7 @@ __all__ = [
     "realize_outputs",
     "recover",
     "recover_many",
+    "recover_patches",
     "recovery_matrix",
     "refit",
     "sampling_noise_mu",

@@ -23,7 +23,7 @@ def _columns(ctx: click.Context, param: click.Parameter, value: str | None) -> l
     return names
 
 
-def _window(
+def sizes(
     ctx: click.Context, param: click.Parameter, value: str | None
 ) -> int | tuple[int, ...] | None:
     """One whole number, or one per axis."""
@@ -151,7 +151,7 @@ input_options = combined(
 window_option = click.option(
     "--window",
     metavar="ROWS",
-    callback=_window,
+    callback=sizes,
     help="Rows of the Hankel matrix; for several axes one number each, separated by commas. "
     "Default: half of each axis.",
 )

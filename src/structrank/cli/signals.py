@@ -17,6 +17,7 @@ from .errors import check_found
 from .inputs import Given, read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
+from .patches import in_patches, patch_options
 
 # Options that `estimate_cost` has not.
 NO_COST = ("sigma", "undamped", "season", "max_gap", "bounds", "dt")
@@ -34,6 +35,7 @@ signal_options = shared.combined(
     shared.limit_options,
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,
+    patch_options,
     shared.force_option,
     shared.quiet_option,
 )
@@ -46,7 +48,9 @@ def recover(**options: Any) -> None:
 
     The model is a sum of a few (damped) sinusoids, exponentials and slow trends. Empty cells and
     NaN are missing. Rows are equally spaced in time. Columns of text files are channels that share
-    their modes. Without --out only a summary is printed.
+    their modes. Without --out only a summary is printed. With --patch, a Zarr array that may be
+    larger than memory is filled in overlapping patches, and values that are not missing stay as
+    they are.
 
     \b
     Examples:
@@ -54,10 +58,11 @@ def recover(**options: Any) -> None:
       structrank recover signal.csv --out clean.csv --plot clean.png
       structrank recover image.npy --out clean.npy --report page.html
       structrank recover weather.csv --columns wind,rain --out clean.csv
+      structrank recover big.zarr --out filled.zarr --patch 64,64
     """  # noqa: D301
     from .. import recover as work
 
-    _recover(work, **options)
+    _run(work, **options)
 
 
 @click.command()
@@ -74,7 +79,7 @@ def impute(**options: Any) -> None:
     """  # noqa: D301
     from .. import impute as work
 
-    _recover(work, **options)
+    _run(work, **options)
 
 
 @click.command()
@@ -91,6 +96,18 @@ def denoise(**options: Any) -> None:
     """  # noqa: D301
     from .. import denoise as work
 
+    _run(work, denoise=True, **options)
+
+
+def _run(work: Callable[..., Any], *, denoise: bool = False, **options: Any) -> None:
+    """Recover a signal, as a whole or in patches."""
+    place = {name: options.pop(name) for name in ("patch", "overlap", "scheduler", "workers")}
+    if place["patch"] is not None:
+        in_patches(place=place, denoise=denoise, **options)
+        return
+    for name, value in place.items():
+        if value is not None:
+            raise ValueError(f"--{name} needs --patch, which says how large patches are")
     _recover(work, **options)
 
 
@@ -110,6 +127,7 @@ def _recover(
     max_time: float | None,
     **options: Any,
 ) -> None:
+    """Recover a signal that fits into memory."""
     from .. import estimate_cost
     from .._watch import watched
 

@@ -16,6 +16,12 @@ from .table import FileError, Table
 
 def read_zarr(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read a Zarr array, or one array of a Zarr group; chunks that are not there are missing."""
+    array, name = open_zarr(path, variable)
+    return _read(path, array, name, limit)
+
+
+def open_zarr(path: Path, variable: str | None) -> tuple[Any, str | None]:
+    """Open a Zarr array, or one array of a Zarr group, without reading it; return its name, too."""
     zarr = require("zarr")
     _check_inside(path)
     # Metadata gathered in one file could name arrays outside the folder.
@@ -24,7 +30,7 @@ def read_zarr(path: Path, variable: str | None, limit: SizeLimit) -> Table:
         check_unnamed(variable, "Zarr array")
         if not is_numeric(opened):
             raise FileError(f"its entries are {opened.dtype}, not numbers")
-        return _read(path, opened, None, limit)
+        return opened, None
     arrays = {
         name: member
         for name, member in opened.members(max_depth=None, use_consolidated_for_children=False)
@@ -33,7 +39,28 @@ def read_zarr(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     name = chosen(
         {name: array.shape for name, array in arrays.items()}, variable and variable.strip("/")
     )
-    return _read(path, arrays[name], name, limit)
+    return arrays[name], name
+
+
+def read_region(path: Path, array: Any, box: tuple[slice, ...]) -> np.ndarray:
+    """Read a part of an array, with NaN where chunks are not in the folder."""
+    values = numbers(array[box])
+    sizes = array.shards or array.chunks
+    touched = [range(s.start // n, -(-s.stop // n)) for s, n in zip(box, sizes, strict=True)]
+    for place in _absent(path, array, touched):
+        chunk = zip(place, sizes, box, strict=True)
+        inside = ((max(k * n - s.start, 0), (k + 1) * n - s.start) for k, n, s in chunk)
+        values[tuple(slice(*ends) for ends in inside)] = np.nan
+    return values
+
+
+def _absent(path: Path, array: Any, places: list[range]) -> list[tuple[int, ...]]:
+    """Which of these chunks are not in the folder."""
+    return [
+        place
+        for place in itertools.product(*places)
+        if not (path / array.path / array.metadata.encode_chunk_key(place)).is_file()
+    ]
 
 
 def _check_inside(path: Path) -> None:
@@ -56,11 +83,7 @@ def _read(path: Path, array: Any, name: str | None, limit: SizeLimit) -> Table:
     sizes = array.shards or array.chunks
     counts = [-(-length // size) for length, size in zip(array.shape, sizes, strict=True)]
     limit.check_cells(np.prod(counts, dtype=float))
-    gone = [
-        place
-        for place in itertools.product(*map(range, counts))
-        if not (path / array.path / array.metadata.encode_chunk_key(place)).is_file()
-    ]
+    gone = _absent(path, array, [range(count) for count in counts])
     values = numbers(array[...])
     for place in gone:
         values[tuple(slice(k * n, (k + 1) * n) for k, n in zip(place, sizes, strict=True))] = np.nan
