@@ -239,6 +239,15 @@ class ModalFit:
         ]
         return np.concatenate(errors).reshape(self.problem.structure.signal_shape)
 
+    def error_draws(self, n: int, rng: np.random.Generator) -> NDArray:
+        """Joint errors of all values of the signal, over their standard errors: (n, ...)."""
+        noise = rng.standard_normal((self._propagation.count, n))
+        draws = [
+            self._propagation.draws(self.model.rows(at)[1], noise)
+            for at in self._pieces(_everywhere(self._grid), self.model)
+        ]
+        return np.concatenate(draws).T.reshape(n, *self.problem.structure.signal_shape)
+
     def modes(self, noise: float | None) -> Modes:
         """The modes, with standard errors for this much noise in every real number."""
         model = self.model

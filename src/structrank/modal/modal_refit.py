@@ -72,6 +72,7 @@ def refit_modes(
         modes=fit.modes(None if noise is None else part * noise),
         problem=problem,
         unit_errors=partial(_modal_errors, fit, part),
+        error_draws=fit.error_draws,
     )
 
 

@@ -48,6 +48,9 @@ class Refit(Summary):
         Returns the standard errors of the signal for `sigma = 1`.
     converged : bool
         False if the fit reached its iteration limit first.
+    error_draws : callable or None
+        Returns joint draws of the errors of the signal over its standard errors, to first order,
+        for a number of draws and a generator; None unless modes were fitted.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Refit(Summary):
     problem: Problem
     unit_errors: Callable[[], NDArray]
     converged: bool = True
+    error_draws: Callable[[int, np.random.Generator], NDArray] | None = None
 
     @cached_property
     def stderr(self) -> Array:

@@ -55,3 +55,26 @@ class ErrorPropagation:
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
         )
         return np.where(freely > self.undetermined * size, np.inf, noise * errors)
+
+    def draws(self, rows: NDArray, noise: NDArray) -> NDArray:
+        """Joint errors of numbers with these derivatives, over their standard errors.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (numbers, parameters)
+        noise : ndarray, shape (self.count, draws)
+            White, of variance one: one number for each direction that is determined.
+
+        Returns
+        -------
+        ndarray, shape (numbers, draws)
+            NaN where a number is not determined, zero where it has no error.
+        """
+        errors = self.errors(rows)[:, None]
+        moved = (rows / self.scale) @ self.determined @ noise
+        return np.where(np.isinf(errors), np.nan, moved / np.where(errors > 0, errors, 1.0))
+
+    @property
+    def count(self) -> int:
+        """Number of directions of the parameters that are determined."""
+        return int(self.determined.shape[1])

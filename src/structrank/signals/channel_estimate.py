@@ -13,7 +13,7 @@ from ..modal.modes import ModeErrors, Modes
 from ..model.problem import Problem
 from ..solvers.result import Result
 from .channel_groups import Members, in_channels, problem_of
-from .estimates import Estimate
+from .estimates import ErrorDraws, Estimate
 from .estimation import Found
 from .solutions import mu_for_errors, solve_roughly
 
@@ -84,8 +84,25 @@ def merged(parts: Sequence[Estimate], groups: Sequence[Members]) -> Estimate:
     modes = _union(parts, groups) if modal and any(part.rank for part in parts) else None
     rank = max(part.rank for part in parts) if modes is None else len(modes)
     signal, stderr, deviation = (x[..., None] for x in (signal, stderr, deviation))
-    noise = _noise(parts, groups)
-    return Estimate(signal, stderr, rank, modes, noise, deviation=deviation)
+    noise, errors = _noise(parts, groups), None
+    draws = [part.errors for part in parts if part.errors is not None]
+    if len(draws) == len(parts):
+        errors = partial(_errors, draws, groups, signal)
+    return Estimate(signal, stderr, rank, modes, noise, deviation=deviation, errors=errors)
+
+
+def _errors(
+    draws: Sequence[ErrorDraws],
+    groups: Sequence[Members],
+    signal: NDArray,
+    n: int,
+    rng: np.random.Generator,
+) -> NDArray:
+    """Draws of the errors of all channels over their standard errors; groups are independent."""
+    errors = np.zeros((n, *signal.shape), dtype=signal.dtype)
+    for draw, members in zip(draws, groups, strict=True):
+        errors[..., list(members), 0] = np.stack([in_channels(x, members) for x in draw(n, rng)])
+    return errors
 
 
 def _solved(problem: Problem, error: float, rng: int | np.random.Generator) -> Result:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
 from ..modal.modes import ModeErrors, Modes
 from .channels import from_channels
-from .estimates import Estimate
+from .estimates import ErrorDraws, Estimate
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,12 @@ class ChannelUnits:
             modes,
             None if self.scaled else sigma,
             deviation=deviation,
+            errors=None if found.errors is None else partial(self._errors, found.errors),
         )
+
+    def _errors(self, draw: ErrorDraws, n: int, rng: np.random.Generator) -> NDArray:
+        """Draws of errors over standard errors, with channels along their axis."""
+        return np.stack([to_numpy(from_channels(one, self.axis)) for one in draw(n, rng)])
 
     def _offset_errors(self, modes: Modes | None, sigma: float | None) -> NDArray | None:
         """Standard errors of the means, unless a constant mode has corrected them."""

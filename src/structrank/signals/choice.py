@@ -113,6 +113,14 @@ def combine(
     profile = next((p.profile for p in predictions if p.profile is not None), UNIFORM)
     deviation = everywhere(profile.error(mean_residual(chosen)), y)
     stderr = deviation * everywhere(profile.share, y)
-    sigma = estimates[0].sigma if len(estimates) == 1 else None
+    alone = estimates[0] if len(estimates) == 1 else None
     result = next((e.result for e in estimates if e.result is not None), None)
-    return Estimate(y, stderr, rank, sigma=sigma, result=result, deviation=deviation)
+    return Estimate(
+        y,
+        stderr,
+        rank,
+        sigma=None if alone is None else alone.sigma,
+        result=result,
+        deviation=deviation,
+        errors=None if alone is None else alone.errors,
+    )

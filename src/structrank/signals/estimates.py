@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from scipy.special import ndtri
 
-from .._array import Array, is_complex
+from .._array import Array, NDArray, is_complex
 from ..modal.modes import Modes
 from ..model.lowrank import LowRank
 from ..solvers.result import Result
+
+ErrorDraws = Callable[[int, np.random.Generator], NDArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +38,9 @@ class Estimate:
     deviation : array or None
         Standard deviation of a new sample from every value; None if it follows from `stderr` and
         `sigma`.
+    errors : callable or None
+        Returns joint draws of the errors of the signal over `stderr`, of shape (n, ...), for n and
+        a generator; None if they are not known.
     """
 
     signal: Array
@@ -44,6 +51,7 @@ class Estimate:
     result: Result | None = None
     X: LowRank | None = None
     deviation: Array | None = None
+    errors: ErrorDraws | None = None
 
     @property
     def new_deviation(self) -> Array:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._array import to_numpy
+from .._array import NDArray, to_numpy
 from .._watch import clock
 from ..io.containers import unwrap
 from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
 from .channels import channel_axis
+from .estimates import ErrorDraws
 from .given_seasons import given_seasons
 from .limits import Limits
 from .noise_levels import NoiseLevels
@@ -115,7 +117,15 @@ def impute(samples: Any, **options: Any) -> Recovery:
         stderr=kept(found.stderr, 0.0),
         lower=kept(found.lower, values),
         upper=kept(found.upper, values),
+        draw=None if found.draw is None else partial(_kept_draws, found.draw, missing, values),
     )
+
+
+def _kept_draws(
+    draw: ErrorDraws, missing: NDArray, values: NDArray, n: int, rng: np.random.Generator
+) -> NDArray:
+    """Draws of the missing values, and the samples elsewhere."""
+    return np.where(missing, draw(n, rng), values)
 
 
 def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
@@ -145,6 +155,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
         kind=FitOfModes.name,
         outliers=np.zeros(values.shape, dtype=bool),
         left=np.zeros(values.shape, dtype=bool),
+        draw=lambda n, rng: np.repeat(values[None], n, axis=0),
         solve=lambda: again().result,
         selection=None,
         seasons=seasons,

@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from .._array import NDArray, to_numpy
 from .._checks import not_negative_int
@@ -98,6 +99,35 @@ class Limits:
         if np.any(left):
             parts = [np.where(left, np.nan, to_numpy(part)) for part in parts]
         return parts
+
+    def draws(self, found: Estimate, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:
+        """Joint draws of the signal that obey the limits: shape (n, ...).
+
+        Bounds keep the order of the draws of a value: a quantile of the Gaussian distribution
+        becomes that of the part inside the bounds.
+
+        Parameters
+        ----------
+        found : Estimate
+            With draws of its errors.
+        left : ndarray of bool
+            Values that are left as they are.
+        n : int
+        rng : numpy.random.Generator
+        """
+        assert found.errors is not None  # or the caller has raised an error
+        errors, signal, stderr = (
+            found.errors(n, rng),
+            to_numpy(found.signal),
+            to_numpy(found.stderr),
+        )
+        if self.bounds is None:
+            draws = signal + np.where(stderr > 0, stderr, 0.0) * errors
+        else:
+            usual = np.nan_to_num(errors)
+            draws = truncated_quantile(ndtr(usual), signal, stderr, *self.bounds)
+            draws = np.where(np.isnan(errors), np.nan, draws)
+        return np.where(left, np.nan, draws)
 
 
 def long_gaps(missing: NDArray, longest: int) -> NDArray:

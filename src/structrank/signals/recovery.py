@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -183,7 +184,8 @@ def _answer(
     left = limits.left(np.isnan(to_numpy(given.values)) | outliers, axis)
     parts = zip(("signal", "stderr", "lower", "upper"), limits.parts(found, left), strict=True)
     values = {name: given.wrap(part) for name, part in parts}
-    return {**values, "level": limits.level, "outliers": outliers, "left": left}
+    draw = None if found.errors is None else partial(limits.draws, found, left)
+    return {**values, "level": limits.level, "outliers": outliers, "left": left, "draw": draw}
 
 
 def _how_found(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._checks import positive_int
 from ..io.containers import unwrap
 from ..io.sampling import Sampling
 from ..modal.modes import Modes
@@ -21,6 +22,7 @@ from ..views.content import Report
 from ..views.report import Reportable
 from .candidates import CANDIDATES, Candidate, ConvexSolution
 from .channel_groups import Members, channel_rows
+from .estimates import ErrorDraws
 from .inspection import Inspection
 from .reports import noise_text, recovery_report
 
@@ -60,6 +62,8 @@ class Recovery(Summary, Reportable, Inspection):
         Samples that were taken for gross errors; none unless asked for.
     left : ndarray of bool
         Values in gaps longer than `max_gap`: they stay NaN, and so do their errors.
+    draw : callable or None
+        What `draws` calls; None if the estimate has no joint distribution.
     result : Result
         The convex solution: its outcome, certificate and history. If modes were found without it,
         or if only local fits competed, it is computed on first access, for the mu that the noise
@@ -102,6 +106,7 @@ class Recovery(Summary, Reportable, Inspection):
     kind: str
     outliers: NDArray
     left: NDArray
+    draw: ErrorDraws | None
     solve: Callable[[], Result]
     selection: Selection | None
     seasons: tuple[float, ...]
@@ -116,6 +121,46 @@ class Recovery(Summary, Reportable, Inspection):
     def result(self) -> Result:
         """The convex solution."""
         return self.solve()
+
+    def draws(self, n: int, *, rng: int | np.random.Generator = 0) -> NDArray:
+        """Joint draws of the signal given the samples, for sums over gaps, maxima and the like.
+
+        Their standard deviation is `stderr`. They have no noise of new samples: add noise of
+        deviation `sigma` for these. Draws of modes are those of the fit to first order. Draws of
+        components are those of the simulation smoother, from fits chosen with their weights.
+
+        Parameters
+        ----------
+        n : int
+            Number of draws.
+        rng : int or numpy.random.Generator
+            Seed for the draws.
+
+        Returns
+        -------
+        ndarray, shape (n, ...)
+            NaN in gaps that are left as they are. Draws of `impute` are the samples where these
+            are seen.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from structrank import recover
+        >>> t = np.arange(100)
+        >>> samples = np.cos(0.3 * t) + 0.1 * np.random.default_rng(0).standard_normal(100)
+        >>> samples[40:60] = np.nan
+        >>> found = recover(samples, rank=2)
+        >>> sums = found.draws(2000)[:, 40:60].sum(axis=1)
+        >>> bool(abs(sums.mean() - found.signal[40:60].sum()) < 0.05)
+        True
+        """
+        n = positive_int(n, "n")
+        if self.draw is None:
+            raise ValueError(
+                f"the estimate is {self.candidate.label!r}, which has no joint distribution to "
+                'draw from: pass kind="refit", or kind="components" for one real series'
+            )
+        return self.draw(n, np.random.default_rng(rng))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.

@@ -73,7 +73,7 @@ def truncated_moments(
 
 
 def truncated_quantile(
-    probability: float, mean: NDArray, deviation: NDArray, low: float, high: float
+    probability: float | NDArray, mean: NDArray, deviation: NDArray, low: float, high: float
 ) -> NDArray:
     """Quantiles of Gaussian numbers, given that they lie between bounds.
 

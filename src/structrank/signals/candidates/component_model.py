@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._array import NDArray, is_complex, like, to_numpy
 from ...components import fit_series
+from ...components.draws import error_draws
 from ..estimates import Estimate
 from ..trial import Trial
 from .base import Candidate, ErrorProfile, Prediction
@@ -44,7 +46,8 @@ class ComponentModel(Candidate):
         share = found.stderr / np.maximum(found.deviation, np.finfo(float).tiny)
         profile = ErrorProfile(spread, found.deviation, share)
         signal = like(found.signal, trial.problem.b)
-        estimate = Estimate(signal, None, fitted.order, sigma=found.sigma)
+        errors = partial(error_draws, fitted, samples)
+        estimate = Estimate(signal, None, fitted.order, sigma=found.sigma, errors=errors)
         return [_ComponentPrediction(self, residual, profile, estimate)]
 
 

@@ -120,7 +120,16 @@ def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
     deviation = None
     if levels is not None:
         deviation = (stderr**2 + like(levels, fit.y, real=True) ** 2) ** 0.5
-    return Estimate(fit.y, stderr, fit.rank, fit.modes, fit.sigma, X=fit.X, deviation=deviation)
+    return Estimate(
+        fit.y,
+        stderr,
+        fit.rank,
+        fit.modes,
+        fit.sigma,
+        X=fit.X,
+        deviation=deviation,
+        errors=fit.error_draws,
+    )
 
 
 def _signal(trial: Trial, result: Result, rank: int) -> Array:
