@@ -14,10 +14,12 @@ from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
-from .order_search import LIKELY, Candidate, IdentificationSearch, Search, first_state, with_inputs
+from .order_search import LIKELY, Candidate, IdentificationSearch, Search, first_state
+from .output_error import OutputError
 from .preparation import (
     block_rows,
     check_records,
+    excited,
     in_units,
     normalised,
     orders_to_try,
@@ -136,7 +138,7 @@ def identify(
     orders = orders_to_try(order, max_order, max(windows), p, integrators)
     check_records(records, search)
     joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
-    z, centre, scale = normalised(joined, offset, search, m if integrators else 0)
+    z, centre, scale = normalised(joined, m, offset, search, not integrators)
     parts = np.split(z, np.cumsum(lengths)[:-1])
     filled = _completed(parts, completion_window, mu, rng, search)
     whole = _fits(parts, m, filled, windows, search.final)
@@ -144,18 +146,31 @@ def identify(
     look = Search(whole, orders, search)
     ranked = look.ranked(kinds)
     best, fit = _first_trusted(look, ranked, filled, search)
-    if best.error >= 1:
-        warnings.warn(
-            "no model predicts held-out outputs better than their mean: the inputs may not drive "
-            "these outputs, or the record is too short or too noisy",
-            stacklevel=2,
-        )
-        fit = fit if order is not None else _constant(whole)
+    _warn(whole, best, search)
+    if best.error >= 1 and order is None:
+        fit = _constant(whole)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
     model = in_units(fit.model, centre, scale)
     model = replace(model, x0=None, x0_covariance=None) if several else model
     return FittedModel.of(replace(model, dt=dt), fit.estimate)
+
+
+def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> None:
+    """Warn about a model that predicts nothing, or that the inputs do not determine."""
+    if best.error >= 1:
+        warnings.warn(
+            "no model predicts held-out outputs better than their mean: the inputs may not drive "
+            "these outputs, or the record is too short or too noisy",
+            stacklevel=3,
+        )
+    if not excited(whole.known_inputs, best.order, search):
+        warnings.warn(
+            f"the inputs vary too little to determine a system of order {best.order}: they are "
+            "linearly dependent, or have too few frequencies. The model is one of many with these "
+            "outputs; remove inputs that are copies, or record with inputs that vary more",
+            stacklevel=3,
+        )
 
 
 def _kinds(noise_model: str | None) -> tuple[str, ...]:
@@ -253,10 +268,37 @@ def _with_missing_inputs(
         return fit
     problem = replace(whole.problem(fit.model.order), u=whole.filled[0][0])
     spread = filled.errors[: missing.shape[1]]
-    joint, theta = with_inputs(
+    joint, theta = _moved_inputs(
         problem, problem.start(fit.model.A, fit.model.C), missing, spread, search
     )
     return fit if joint is problem else whole.from_theta(joint, theta)
+
+
+def _moved_inputs(
+    fitted: OutputError,
+    theta: NDArray,
+    missing: NDArray,
+    spread: NDArray,
+    search: IdentificationSearch,
+) -> tuple[OutputError, NDArray]:
+    """Fit the model and the missing inputs together.
+
+    The weight of the move of an input is the ratio of two variances: that of the errors of the
+    outputs, which is estimated again after each fit, and that of the filled values. If the moves
+    leave much of the errors, they have fitted noise. Then the inputs stay as they were filled.
+    """
+    count, rules = np.count_nonzero(fitted.seen), search.final
+    first = variance = float(fitted.value(theta) / count)
+    exact = rules.floor**4
+    joint, moved = fitted, np.concatenate([theta, np.zeros(np.count_nonzero(missing))])
+    for _ in range(rules.steps):
+        price = np.maximum(variance, exact) / np.maximum(spread, rules.floor) ** 2
+        joint = replace(fitted, price=np.where(missing, price, 0.0))
+        moved = joint.minimize(moved, search.joint_steps, rules.tolerance)
+        before, variance = variance, float(np.mean(joint.residual(moved)[:count] ** 2))
+        if variance > search.stalled * before or variance < exact:
+            break
+    return (joint, moved) if variance < search.explained * first else (fitted, theta)
 
 
 def _constant(whole: NoiseFits) -> Fitted:

@@ -11,7 +11,6 @@ from .completion import GapFilling
 from .integrators import own_part
 from .maximum_likelihood import MaximumLikelihood
 from .noise_fits import FitRules, Fitted, NoiseFits
-from .output_error import OutputError
 from .quasi_newton import QuasiNewton
 from .recursion import free_responses, state_sequence
 from .state_space import StateSpace
@@ -74,6 +73,11 @@ class IdentificationSearch:
         of this number over the record. Set by hand: simulated outputs stay finite.
     constant : float
         A channel whose spread is below this share of its largest value is constant. Rounding.
+    least_seen : int
+        Samples of each channel that are seen, at least. Set by hand: fewer say nothing.
+    dependent : float
+        Shifted inputs are linearly dependent if a singular value is below this share of the
+        largest. Set by hand: well above rounding, well below noise in inputs.
     filling : GapFilling
         How gaps are filled for the subspace method.
     exact_fit : float
@@ -104,6 +108,8 @@ class IdentificationSearch:
     quiet: float = 0.05
     growth: float = 10.0
     constant: float = 1e-12
+    least_seen: int = 5
+    dependent: float = 1e-7
     filling: GapFilling = field(default_factory=GapFilling)
     exact_fit: float = 10.0
     noise_steps: QuasiNewton = field(default_factory=lambda: QuasiNewton(6, 1e-2))
@@ -315,30 +321,3 @@ class Search:
             if worse == self.search.patience:
                 break
         return found
-
-
-def with_inputs(
-    fitted: OutputError,
-    theta: NDArray,
-    missing: NDArray,
-    spread: NDArray,
-    search: IdentificationSearch,
-) -> tuple[OutputError, NDArray]:
-    """Fit the model and the missing inputs together.
-
-    The weight of the move of an input is the ratio of two variances: that of the errors of the
-    outputs, which is estimated again after each fit, and that of the filled values. If the moves
-    leave much of the errors, they have fitted noise. Then the inputs stay as they were filled.
-    """
-    count, rules = np.count_nonzero(fitted.seen), search.final
-    first = variance = float(fitted.value(theta) / count)
-    exact = rules.floor**4
-    joint, moved = fitted, np.concatenate([theta, np.zeros(np.count_nonzero(missing))])
-    for _ in range(rules.steps):
-        price = np.maximum(variance, exact) / np.maximum(spread, rules.floor) ** 2
-        joint = replace(fitted, price=np.where(missing, price, 0.0))
-        moved = joint.minimize(moved, search.joint_steps, rules.tolerance)
-        before, variance = variance, float(np.mean(joint.residual(moved)[:count] ** 2))
-        if variance > search.stalled * before or variance < exact:
-            break
-    return (joint, moved) if variance < search.explained * first else (fitted, theta)

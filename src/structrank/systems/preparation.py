@@ -74,7 +74,15 @@ def orders_to_try(
 
 
 def check_records(records: list[tuple[NDArray, NDArray]], search: IdentificationSearch) -> None:
-    """Raise an error if a channel is both input and output, or a part has no outputs."""
+    """Raise an error if channels are the same or hardly seen, or a part has no outputs."""
+    for name, parts in zip(("input", "output"), zip(*records, strict=True), strict=True):
+        counts = np.sum(~np.isnan(np.concatenate(parts)), axis=0)
+        if np.min(counts) < search.least_seen:
+            raise ValueError(
+                f"{name} {int(np.argmin(counts))}, counted from 0, is seen {np.min(counts)} times, "
+                f"but at least {search.least_seen} samples are expected: remove this channel, or "
+                "use a longer record"
+            )
     for u, y in records:
         for i, j in np.ndindex(u.shape[1], y.shape[1]):
             if np.array_equal(u[:, i], y[:, j], equal_nan=True) and not np.all(np.isnan(u[:, i])):
@@ -93,6 +101,20 @@ def check_records(records: list[tuple[NDArray, NDArray]], search: Identification
         )
 
 
+def excited(inputs: list[NDArray], order: int, search: IdentificationSearch) -> bool:
+    """Whether inputs without gaps vary enough to determine a system of some order.
+
+    They do if shifted copies of them, up to the order, are linearly independent.
+    """
+    long = [u for u in inputs if len(u) > order]
+    if not long:
+        return True
+    shifted = [[u[k : len(u) - order + k] for k in range(order + 1)] for u in long]
+    X = np.concatenate([np.concatenate(copies, axis=1) for copies in shifted])
+    sizes = np.linalg.svd(X, compute_uv=False)
+    return len(X) < X.shape[1] or bool(sizes[-1] > search.dependent * sizes[0])
+
+
 def block_rows(
     window: int | None, sample_count: int, m: int, p: int, search: IdentificationSearch
 ) -> list[int]:
@@ -106,27 +128,34 @@ def block_rows(
     if most < 2:
         raise ValueError(
             f"there are {sample_count} samples, but {m} inputs and {p} outputs need at least "
-            f"{4 * (m + p + 1) - 1}"
+            f"{4 * (m + p + 1) - 1}: use a longer record"
         )
     return [window] if window is not None else sorted({min(w, most) for w in search.windows})
 
 
 def normalised(
-    z: NDArray, offset: bool, search: IdentificationSearch, fixed: int
+    z: NDArray, m: int, offset: bool, search: IdentificationSearch, centred: bool
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Channels with mean zero and spread one, with their original means and scales.
 
-    The first `fixed` channels keep their means.
+    The first m channels are inputs; they may keep their means.
     """
     unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
     unit = np.where(unit > 0, unit, 1.0)
     z = z / unit
     centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
-    centre[:fixed] = 0.0
+    centre[:m] *= centred
     scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
-    if not np.all(scale > search.constant):
+    constant = np.flatnonzero(scale <= search.constant)
+    if constant.size and constant[0] >= m:
         raise ValueError(
-            f"channel {int(np.argmin(scale))} (inputs come first) is constant where it is seen, "
-            "but a channel that varies is expected: remove it"
+            f"output {constant[0] - m}, counted from 0, is constant where it is seen, but outputs "
+            "that vary are expected: remove it"
+        )
+    if constant.size:
+        raise ValueError(
+            f"input {constant[0]}, counted from 0, is constant where it is seen, so it does not "
+            "excite the system and its effect cannot be found: remove it, or record with an input "
+            "that varies; `realize_outputs` needs no inputs"
         )
     return (z - centre) / scale, unit * centre, unit * scale

@@ -28,6 +28,14 @@ def paired(
     inputs: Any, outputs: Any, input_count: int | None = None, output_count: int | None = None
 ) -> tuple[NDArray, NDArray]:
     """Inputs and outputs of one record, NaN where missing, each of shape (samples, channels)."""
+    u, y = _pair(inputs, outputs, input_count, output_count)
+    _check_seen([(u, y)])
+    return u, y
+
+
+def _pair(
+    inputs: Any, outputs: Any, input_count: int | None, output_count: int | None
+) -> tuple[NDArray, NDArray]:
     u = series(inputs, "inputs", input_count)
     y = series(outputs, "outputs", output_count)
     if len(u) != len(y):
@@ -37,9 +45,18 @@ def paired(
         )
     for name, x in (("inputs", u), ("outputs", y)):
         finite_or_missing(x, name)
-        if np.any(np.all(np.isnan(x), axis=0)):
-            raise ValueError(f"a channel of the {name} has no samples, only NaN: remove it")
     return u, y
+
+
+def _check_seen(records: list[tuple[NDArray, NDArray]]) -> None:
+    """Raise an error if a channel is missing in all records."""
+    for name, channels in zip(("input", "output"), zip(*records, strict=True), strict=True):
+        missing = np.all([np.all(np.isnan(x), axis=0) for x in channels], axis=0)
+        if np.any(missing):
+            raise ValueError(
+                f"{name} {int(np.argmax(missing))}, counted from 0, has no samples, only NaN: "
+                "remove this channel"
+            )
 
 
 def paired_records(inputs: Any, outputs: Any) -> tuple[list[tuple[NDArray, NDArray]], bool]:
@@ -55,7 +72,8 @@ def paired_records(inputs: Any, outputs: Any) -> tuple[list[tuple[NDArray, NDArr
             "is expected"
         )
     m, p = (series(x[0], name).shape[1] for x, name in ((inputs, "inputs"), (outputs, "outputs")))
-    records = [paired(u, y, m, p) for u, y in zip(inputs, outputs, strict=True)]
+    records = [_pair(u, y, m, p) for u, y in zip(inputs, outputs, strict=True)]
+    _check_seen(records)
     return records, True
 
 

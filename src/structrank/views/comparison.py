@@ -11,7 +11,6 @@ from .figure import (
     ORANGE,
     label_positions,
     label_values,
-    legend_above,
     panels,
     returned,
 )
@@ -72,5 +71,5 @@ def plot_comparison(
         if titles is not None:
             axis.set_title(titles[j], loc="left", fontsize="medium")
     label_positions(axes[-1], x, labels.axis)
-    legend_above(axes[0])
+    axes[0].legend(fontsize=8)
     return returned(axes)

@@ -1,0 +1,73 @@
+"""Records from which `identify` can find nothing, or not everything: what it says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from structrank import StateSpace, identify
+from structrank.systems.order_search import IdentificationSearch
+from structrank.systems.preparation import excited
+
+T = 60
+RNG = np.random.default_rng(0)
+U = RNG.standard_normal((T, 2))
+TRUTH = StateSpace([[0.8]], [[1.0, 0.5]], [[1.0], [2.0]], None)
+Y = TRUTH.simulate(U) + 0.05 * RNG.standard_normal((T, 2))
+LATE = np.arange(T)[:, None] > 2
+
+
+@pytest.mark.parametrize(
+    ("u", "y", "says"),
+    [
+        (0 * U, Y, "input 0, .* does not excite the system"),
+        (0 * U + 3, Y, "input 0, .* does not excite the system"),
+        (U * [1, 0], Y, "input 1, .* record with an input that varies"),
+        (U, 0 * Y + 2, "output 0, .* is constant where it is seen"),
+        (U, Y * [1, 0], "output 1, .* is constant where it is seen"),
+        (U, Y * [1, np.nan], "output 1, .* has no samples, only NaN"),
+        (U * [np.nan, 1], Y, "input 0, .* has no samples, only NaN"),
+        ([U, U], [Y * [1, np.nan]] * 2, "output 1, .* has no samples, only NaN"),
+        (U, np.where(LATE & [False, True], np.nan, Y), "output 1, .* is seen 3 times, but at leas"),
+        (np.where(LATE & [True, False], np.nan, U), Y, "input 0, .* is seen 3 times, but at least"),
+        (U[:5], Y[:5], "there are 5 samples, but .* at least 19: use a longer record"),
+    ],
+)
+def test_errors_say_what_is_missing(u, y, says):
+    with pytest.raises(ValueError, match=says):
+        identify(u, y)
+
+
+@pytest.mark.parametrize("kind", ["copy", "sine"])
+def test_a_warning_says_that_inputs_vary_too_little(kind):
+    u = {"copy": U[:, [0, 0]] * [1, -2], "sine": np.sin(0.3 * np.arange(T))[:, None]}[kind]
+    y = StateSpace([[0.8]], np.ones((1, u.shape[1])), [[1.0]], None).simulate(u) + 0.1 * U[:, 1:]
+    with pytest.warns(UserWarning, match="the inputs vary too little .* order 3"):
+        identify(u, y, 3, noise_model="white")
+
+
+def test_inputs_that_vary_give_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        identify(U, Y, 1, noise_model="white")
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "order", "enough"), [(1, 1, True), (1, 2, False), (2, 3, True), (2, 4, False)]
+)
+def test_a_sinusoid_excites_two_states(frequencies, order, enough):
+    """Each one has two degrees of freedom, and a system of order n needs n + 1."""
+    t = np.arange(80.0)
+    u = sum(np.sin(0.5 * (k + 1) * t + k) for k in range(frequencies))[:, None]
+    assert excited([u], order, IdentificationSearch()) == enough
+    assert excited([u[:40], u[40:]], order, IdentificationSearch()) == enough
+
+
+def test_a_channel_may_be_missing_in_one_of_several_records():
+    half = T // 2
+    y = [Y[:half], Y[half:] * [1, np.nan]]
+    model = identify([U[:half], U[half:]], y, 1, noise_model="white", mu=1e-2)
+    assert model.poles[0] == pytest.approx(0.8, abs=0.05)
+    np.testing.assert_allclose(model.impulse_response(3)[1, 1], [2.0, 1.0], atol=0.1)
