@@ -69,6 +69,7 @@ _HOMES = {
         "forecast",
         "frequencies",
         "impute",
+        "load",
         "modes_table",
         "recover",
         "recover_many",

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .saved_results import savable
+
 DAY_SECONDS = 86400.0
 YEAR_DAYS = 365.2425  # mean year of the calendar
 MONTHS_OF_YEAR = 12
@@ -22,6 +24,7 @@ IN_SECONDS = {
 BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]\s*$")
 
 
+@savable()
 @dataclass(frozen=True)
 class Sampling:
     """How far samples are apart, in a unit for times and in one for frequencies.

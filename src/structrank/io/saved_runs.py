@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._array import NDArray
-from .atomic import check_new_file, new_file
-from .table import FileError
+from .archives import Archive
 
-_FORMAT = "structrank checkpoint"
-_VERSION = 1  # raised when an older release could no longer read the file
-_SUFFIXES = [".npz"]
+RUNS = Archive("checkpoint", 1, "checkpoint= wrote")
 
 
 def check_saved_run(path: Path) -> dict[str, Any] | None:
@@ -37,10 +28,10 @@ def check_saved_run(path: Path) -> dict[str, Any] | None:
     Traceback (most recent call last):
     structrank.io.table.FileError: run.txt has an unknown extension: known are .npz
     """
-    check_new_file(path, _SUFFIXES, force=True)
+    RUNS.check(path, force=True)
     if not path.exists():
         return None
-    with _opened(path) as (header, _):
+    with RUNS.opened(path) as (header, _):
         return header
 
 
@@ -55,9 +46,7 @@ def write_saved_run(path: Path, header: Mapping[str, Any], arrays: Mapping[str, 
         What JSON can hold.
     arrays : mapping of str to array
     """
-    text = json.dumps({"format": _FORMAT, "version": _VERSION, **header})
-    with new_file(path, _SUFFIXES, force=True) as partial:
-        np.savez(partial, header=np.array(text), **arrays)  # type: ignore[arg-type]
+    RUNS.write(path, header, arrays, force=True)
 
 
 def read_saved_run(path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -90,30 +79,4 @@ def read_saved_run(path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
     >>> header["k"], arrays["x"]
     (3, array([0, 1]))
     """
-    with _opened(path) as (header, file):
-        return header, {name: file[name] for name in file.files if name != "header"}
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Open a saved run: its header, and a mapping of its arrays, which are not read yet."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            header = json.loads(str(file["header"]))
-            if not isinstance(header, dict) or header.get("format") != _FORMAT:
-                raise FileError(f"{path} is not a checkpoint of structrank: choose another file")
-            if header["version"] > _VERSION:
-                raise FileError(
-                    f"{path} has version {header['version']} of the checkpoint format, but this "
-                    f"release reads versions up to {_VERSION}: use the release that wrote it"
-                )
-            yield header, file
-    except FileNotFoundError as error:
-        raise FileError(f"{path} does not exist: give the file that checkpoint= wrote") from error
-    except FileError:
-        raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(
-            f"{path} is no complete checkpoint of structrank ({error}): it was truncated or "
-            "written by something else, choose another file"
-        ) from error
+    return RUNS.read(path)

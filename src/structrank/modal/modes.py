@@ -11,6 +11,7 @@ import numpy as np
 from .._array import Array, NDArray
 from .._checks import positive_ints
 from ..io.sampling import Sampling
+from ..io.saved_results import Saved, savable
 from ..views import plot_modes, plot_poles
 from .oscillations import Oscillations, conjugate_rows, numbered_columns
 
@@ -33,6 +34,7 @@ class NoModes(ValueError):
     """
 
 
+@savable()
 @dataclass(frozen=True, eq=False)
 class ModeErrors:
     """Standard errors of the numbers in `Modes`, row by row; inf if the samples do not fix them.
@@ -68,8 +70,9 @@ class ModeErrors:
         return ModeErrors(*(getattr(self, field.name)[order] for field in fields(self)))
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class Modes:
+class Modes(Saved):
     """The sinusoids that add up to a signal, largest amplitude first.
 
     `y[k] = sum_i amplitudes[i] prod_d exp((2 pi j frequencies[i, d] - dampings[i, d]) k_d)`

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from ..io.saved_results import savable
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..structures import Structure
@@ -16,6 +17,13 @@ from ..views.summary import Summary
 from .modes import Modes
 
 
+@savable(
+    omit={
+        "X": "the matrix of a fit",
+        "problem": "the problem of a fit",
+        "unit_errors": "the standard error of a fit",
+    }
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Refit(Summary):
     """A signal of given rank, fitted without shrinkage; the result of `refit`.

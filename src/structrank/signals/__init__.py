@@ -8,6 +8,7 @@ from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
+from .loading import load
 from .many_signals import recover_many
 from .outliers import find_outliers
 from .recovery import recover
@@ -30,6 +31,7 @@ __all__ = [
     "forecast",
     "frequencies",
     "impute",
+    "load",
     "modes_table",
     "recover",
     "recover_many",

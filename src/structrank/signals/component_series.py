@@ -13,6 +13,7 @@ from ..components import fit_series
 from ..components.parts import CYCLE, TREND, series_parts
 from ..io.containers import unwrap
 from ..io.sampling import Sampling
+from ..io.saved_results import Saved, savable
 from ..modal.harmonics import group_oscillations
 from ..modal.modes import Modes
 from ..views import Summary, labels_of
@@ -39,8 +40,9 @@ class OtherPart:
     smallest: float = 1e-6
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class SignalComponents(Summary):
+class SignalComponents(Summary, Saved):
     """The components of a signal, as signals of their own; the result of `Recovery.components`.
 
     Attributes

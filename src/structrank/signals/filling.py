@@ -12,6 +12,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._watch import clock
 from ..io.containers import unwrap
+from ..io.saved_results import savable
 from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
@@ -22,7 +23,7 @@ from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery import recover
-from .recovery_result import Recovery
+from .recovery_result import OMITTED, Recovery
 from .units import signal_sampling
 
 
@@ -53,6 +54,7 @@ def denoise(samples: Any, **options: Any) -> Recovery:
     return recover(samples, **options)
 
 
+@savable(omit={**OMITTED, "again": "a fit"})
 @dataclass(frozen=True, eq=False, repr=False)
 class Complete(Recovery):
     """Samples without gaps, as `impute` returns them at once: nothing was fitted.

@@ -12,6 +12,7 @@ from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from .._watch import Watch, clock, watched
 from ..io.containers import Unwrapped, unwrap
+from ..io.saved_results import Saved, savable
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
 from ..solvers.stopping import ConvergenceWarning, Status
@@ -30,8 +31,9 @@ from .reports import forecast_report
 from .units import signal_sampling, with_sampling
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast(Summary, Reportable):
+class Forecast(Summary, Reportable, Saved):
     """What comes next in a series, with intervals.
 
     Attributes

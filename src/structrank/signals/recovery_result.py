@@ -13,6 +13,7 @@ from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from ..io.containers import unwrap
 from ..io.sampling import Sampling
+from ..io.saved_results import NotSaved, Saved, savable
 from ..modal.modes import Modes
 from ..selection.mu import Selection
 from ..solvers.result import Result
@@ -26,9 +27,12 @@ from .estimates import ErrorDraws
 from .inspection import Inspection
 from .reports import noise_text, recovery_report
 
+OMITTED = {"solve": "the convex solution", "selection": "the choice of mu"}
 
+
+@savable(omit=OMITTED)
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Summary, Reportable, Inspection):
+class Recovery(Summary, Reportable, Inspection, Saved):
     """A recovered signal, and how it was found.
 
     Attributes
@@ -218,7 +222,8 @@ class Recovery(Summary, Reportable, Inspection):
         if self.status is Status.MAX_TIME:
             rows.append(("search", self.status.value))
         solved = "result" in vars(self)
-        if self.kind != ConvexSolution.name and not solved:  # do not solve only to print
+        loaded = isinstance(self.solve, NotSaved)
+        if not solved and (loaded or self.kind != ConvexSolution.name):  # only to print: too dear
             return rows
         return [
             *rows,

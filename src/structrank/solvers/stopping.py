@@ -8,6 +8,7 @@ from enum import Enum
 import numpy as np
 
 from .._checks import positive
+from ..io.saved_results import savable
 from .state import History, State
 
 
@@ -40,6 +41,7 @@ class ConvergenceWarning(UserWarning):
         self.outcome = outcome
 
 
+@savable()
 class Status(Enum):
     """Why a solver stopped; `advice` says what to do next.
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from ..io.saved_results import savable
 from ..views import plot_poles
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
@@ -31,6 +32,7 @@ class Estimate:
     theta: NDArray
 
 
+@savable(omit={"estimate": "the fit of a model"}, computed=("_log_covariances",))
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FittedModel(StateSpace):
     """A `StateSpace` that was fitted to samples, with standard errors of its poles.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from ..io.saved_results import savable
 from ..views import plot_stabilization
 from .fitted_model import Estimate, FittedModel
 from .output_orders import OrderFit, realizations
@@ -54,6 +55,10 @@ class Stabilization:
     stable: NDArray
 
 
+@savable(
+    omit={"estimate": "the fit of a model", "fits": "the fits of other orders"},
+    computed=("_log_covariances",),
+)
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class OutputModel(FittedModel):
     """A system driven by noise that was found from its outputs. It is a `StateSpace`.

@@ -10,6 +10,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from .._array import NDArray
 from .._checks import not_negative, not_negative_int, positive
+from ..io.saved_results import Saved, savable
 from ..views import plot_poles
 from . import simulation
 from .conditioning import Conditioning
@@ -21,8 +22,9 @@ from .recursion import adjoint, free_responses, spectral_radius_of
 from .responses import Responses
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class StateSpace(Conditioning, Predictions, Responses, Conversions):
+class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
     """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
     | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t + w_t`

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._array import NDArray
+from ..io.saved_results import Saved, savable
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class VibrationModes:
+class VibrationModes(Saved):
     """Vibration modes of a system in discrete time, lowest frequency first.
 
     A pole p of the system is `exp(s dt)` with `s = 2 pi f (-damping + i sqrt(1 - damping^2))`.
