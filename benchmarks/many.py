@@ -1,31 +1,38 @@
 """Many signals at once, beside a joblib loop over the cores.
 
-    python -m benchmarks.many [--signals 1000] [--workers 2] [--device cuda] [--loop 1000]
+    python -m benchmarks.many [--signals 1000] [--workers 2] [--device cuda] [--batch 10000]
 
 Complex signals of 512 samples: 5 modes, noise, 40% missing, each with a mu of its own (a tenth of
 the smallest one for which the solution is zero). `solve_many` and a loop over `gcgls`, both to a
 certified gap of 1e-3, lam 1. Prints the time of both, their ratio, whether all ranks are equal,
 and how far the objectives are apart. With `--device`, `solve_many` gets arrays of PyTorch on that
 device; the loop always runs NumPy on the processor. `--loop` solves only the first signals one by
-one and scales their time. `--recover` does the same with `recover_many` and `recover`.
+one and scales their time. On a device the second of two runs is timed. `--recover` does the same
+with `recover_many` and a loop over `recover`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from benchmarks.signals import gappy_modes
 from structrank import Problem, Stop, gcgls, recover, recover_many, solve_many
 
 GAP = 1e-3
+
+
+def signal(seed: int) -> Problem:
+    """One of the problems."""
+    return gappy_modes(512, 5, 0.6, seed)
 
 
 def one(problem: Problem) -> tuple[int, float]:
@@ -38,6 +45,17 @@ def moved(problems: Sequence[Problem], device: str) -> list[Problem]:
     """The problems with their samples in PyTorch, on a device."""
     torch = import_module("torch")
     return [replace(p, b=torch.asarray(np.where(p.seen, p.b, 0), device=device)) for p in problems]
+
+
+def mapped(task: Callable[[Any], Any], items: Iterable[Any], workers: int) -> list[Any]:
+    """A loop over the cores: joblib's, or the one of the standard library where it is missing."""
+    try:
+        joblib = import_module("joblib")
+    except ModuleNotFoundError:
+        with ProcessPoolExecutor(workers) as pool:
+            return list(pool.map(task, items, chunksize=10))
+    pool = joblib.Parallel(n_jobs=workers, batch_size=10)
+    return list(pool(joblib.delayed(task)(item) for item in items))
 
 
 def timed(task: Callable[[], Any]) -> tuple[Any, float]:
@@ -65,24 +83,24 @@ def main() -> None:
     parser.add_argument("--loop", type=int)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--device")
+    parser.add_argument("--batch", type=int)
     parser.add_argument("--recover", action="store_true")
     options = parser.parse_args()
     count = options.signals if options.loop is None else min(options.loop, options.signals)
-    problems = [gappy_modes(512, 5, 0.6, seed) for seed in range(options.signals)]
+    problems = mapped(signal, range(options.signals), options.workers)
     if options.recover:
         compare_recoveries(problems, options.workers)
         return
     stop = Stop(xtol=None, rtol=None, gap=GAP)
 
-    pool = Parallel(n_jobs=options.workers, batch_size=10)
-    pool(delayed(one)(problem) for problem in problems[: 2 * options.workers])  # starts the workers
-    alone, loop = timed(lambda: pool(delayed(one)(problem) for problem in problems[:count]))
+    alone, loop = timed(lambda: mapped(one, problems[:count], options.workers))
     loop *= options.signals / count
 
     there = problems if options.device is None else moved(problems, options.device)
     threads = options.workers if options.device is None else 1
-    solve_many(there[:64], 1.0, stop=stop, workers=threads)  # loads what is loaded on first use
-    together, seconds = timed(lambda: solve_many(there, 1.0, stop=stop, workers=threads))
+    solve: Any = partial(solve_many, lam=1.0, stop=stop, workers=threads, batch=options.batch)
+    solve(there if options.device else there[:64])  # loads what is loaded on first use
+    together, seconds = timed(lambda: solve(there))
 
     ranks, objectives = (np.array(values) for values in zip(*alone, strict=True))
     apart = np.max(np.abs(together.objective[:count] / objectives - 1))

@@ -237,7 +237,7 @@ def test_a_limit_warns_once_and_proves_what_it_can():
         (
             [Problem(Hankel(9, 5), np.ones(9), 1.0), Problem(Hankel(9, 5), 1j * np.ones(9), 1.0)],
             TypeError,
-            "data type complex128",
+            "complex128",
         ),
         (
             [Problem(Hankel(9, 5), np.ones(9), 1.0, Operator(lambda y: 2 * y, lambda d: 2 * d))],

@@ -89,6 +89,12 @@ def like(values: NDArray | Sequence[Any], reference: Array, *, real: bool = Fals
     return xp.asarray(np.array(values), dtype=dtype, device=device(reference))
 
 
+def in_single_precision(x: Array) -> Array:
+    """Convert a real or complex array to single precision."""
+    xp = array_namespace(x)
+    return xp.astype(x, xp.complex64 if is_complex(x) else xp.float32, copy=False)
+
+
 def with_precision(values: NDArray, reference: Array) -> Array:
     """Convert real or complex `values` to the library, device and precision of `reference`."""
     xp = array_namespace(reference)

@@ -15,6 +15,7 @@ from .._array import (
     conj,
     epsilon,
     grams,
+    in_single_precision,
     inners,
     is_complex,
     like,
@@ -100,6 +101,11 @@ class Stack:
         """Some of the problems."""
         data, weights = chosen(self.data, places), chosen(self.weights, places)
         return Stack(self.kernel, data, weights, self.mu[places], self.lam, self.inverse)
+
+    def in_single_precision(self) -> Stack:
+        """The same problems with numbers of half the size, for steps that may be rough."""
+        data, weights, inverse = map(in_single_precision, (self.data, self.weights, self.inverse))
+        return Stack(self.kernel, data, weights, self.mu, self.lam, inverse)
 
     def spread(self, numbers: NDArray) -> Array:
         """One number per problem as an array that multiplies stacks of factors."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
+from typing import Any
 
 import numpy as np
 from array_api_compat import device
@@ -159,7 +160,8 @@ def _checked(problems: Sequence[Problem]) -> list[Problem]:
             "blocks is expected: use gcgls in a loop"
         )
     for i, problem in enumerate(problems):
-        if problem.structure != first.structure:
+        same = problem.structure is first.structure or problem.structure == first.structure
+        if not same:
             raise ValueError(
                 f"problems[{i}] has the structure {problem.structure!r}, but that of problems[0], "
                 f"{first.structure!r}, is expected: call solve_many once per structure"
@@ -169,17 +171,17 @@ def _checked(problems: Sequence[Problem]) -> list[Problem]:
                 f"problems[{i}] is measured by an operator, but samples of the signal (all, Mask "
                 "or Weighted) are expected: use gcgls in a loop"
             )
-        for what, found, expected in (
-            ("array type", type(problem.b), type(first.b)),
-            ("data type", problem.b.dtype, first.b.dtype),
-            ("device", device(problem.b), device(first.b)),
-        ):
-            if found != expected:
-                raise TypeError(
-                    f"problems[{i}] has the {what} {found}, but that of problems[0], {expected}, "
-                    "is expected: convert its samples"
-                )
+        if _kind(problem) != _kind(first):
+            raise TypeError(
+                f"problems[{i}] has samples of {_kind(problem)}, but {_kind(first)} as in "
+                "problems[0] are expected: convert them"
+            )
     return problems
+
+
+def _kind(problem: Problem) -> tuple[type, Any, Any]:
+    """Array type, data type and device of the samples."""
+    return type(problem.b), problem.b.dtype, device(problem.b)
 
 
 def _sources(rng: Randomness, count: int) -> list[Randomness]:
