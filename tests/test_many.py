@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import nightly
 
 from structrank import (
     ConvergenceWarning,
@@ -48,7 +49,7 @@ def modes(shape, rng, rank=2, is_complex=True):
     return y if is_complex else y.real
 
 
-def some_problems(structure, is_complex=True, count=7, seed=0, mu=(1.0, 4.0)):
+def some_problems(structure, is_complex=True, count=5, seed=0, mu=(1.0, 4.0)):
     """Problems with their own gaps, samples and mu."""
     rng = np.random.default_rng(seed)
     problems = []
@@ -169,21 +170,19 @@ def test_torch():
 # -- signals ------------------------------------------------------------------------------------
 
 
-def test_many_signals_have_the_recoveries_of_a_loop():
+@pytest.mark.parametrize("workers", [1, nightly(2)])
+def test_many_signals_have_the_recoveries_of_a_loop(workers):
     rng = np.random.default_rng(0)
     signals = np.array([modes((60,), rng) + 0.1 * rng.standard_normal(60) for _ in range(3)])
     signals[:, 20:25] = np.nan
     options = {"kind": "refit", "rank": 2}
     alone = [recover(signal, **options) for signal in signals]
-    for found in (
-        recover_many(signals, **options),
-        recover_many(list(signals), workers=2, **options),
-    ):
-        assert len(found) == 3
-        for one, other in zip(alone, found, strict=True):
-            np.testing.assert_allclose(other.signal, one.signal, atol=1e-12)
-            np.testing.assert_allclose(other.stderr, one.stderr, atol=1e-12)
-            assert other.rank == one.rank
+    found = recover_many(signals, workers=workers, **options)
+    assert len(found) == 3
+    for one, other in zip(alone, found, strict=True):
+        np.testing.assert_allclose(other.signal, one.signal, atol=1e-12)
+        np.testing.assert_allclose(other.stderr, one.stderr, atol=1e-12)
+        assert other.rank == one.rank
     assert found[0].result.gap < 0.01  # the convex solution can still be asked for
 
 

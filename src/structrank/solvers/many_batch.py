@@ -134,9 +134,11 @@ class Batch:
         late = (stop.max_time is not None and seconds >= stop.max_time) or time_is_up()
         criteria.append((Status.MAX_TIME, np.full(size, late)))
         criteria.append((Status.MAX_ITERATIONS, np.full(size, k > stop.max_iter)))
-        return [
-            next((status for status, holds in criteria if holds[row]), None) for row in range(size)
-        ]
+        first = np.full(size, len(criteria))
+        for i, (_, holds) in reversed(list(enumerate(criteria))):
+            first[holds] = i
+        found = [*(status for status, _ in criteria), None]
+        return [found[i] for i in first]
 
     def _finish(
         self,

@@ -67,12 +67,13 @@ def search_stack(
     found: list[tuple[NDArray, Array, Array]] = []
     for single, places in ((True, np.flatnonzero(rough)), (False, np.flatnonzero(~rough))):
         if places.size:
-            part, start = stack.chosen(places), _chosen(factors, places)
+            whole = places.size == len(stack)
+            part, start = stack.chosen(places), factors if whole else _chosen(factors, places)
             if single:
                 part = part.in_single_precision()
                 start = in_single_precision(start[0]), in_single_precision(start[1])
             lowered = _search(part, start, max_steps, tolerances[places], search)
-            found.append((places, *(xp.astype(F, factors[0].dtype) for F in lowered)))
+            found.append((places, *(xp.astype(F, factors[0].dtype, copy=False) for F in lowered)))
     return _joined(found)
 
 
