@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import nightly
+from conftest import nightly, to_library
 
 from structrank import (
     ConvergenceWarning,
@@ -23,7 +23,7 @@ from structrank import (
     recover_many,
     solve_many,
 )
-from structrank._array import orthonormal_rows
+from structrank._array import orthonormal_rows, to_numpy
 from structrank.model import quartic
 from structrank.model.stack import Stack, balanced, distances
 from structrank.model.stack_line import StackLine
@@ -150,20 +150,22 @@ def test_single_precision():
     assert np.all(together.objective * (1 - together.gap) <= np.array(best) / (1 - 1e-3) + 1e-4)
 
 
-def test_torch():
-    torch = pytest.importorskip("torch")
-    problems = some_problems(Hankel(40, window=18), count=6)
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_other_libraries(library):
+    problems = some_problems(Hankel(30, window=12), count=4)
     there = [
         Problem(
-            p.structure, torch.asarray(np.where(p.seen, p.b, 0)), p.mu, Weighted("lifted", p.seen)
+            p.structure,
+            to_library(np.where(p.seen, p.b, 0), library),
+            p.mu,
+            Weighted(p.measure.weights),
         )
         for p in problems
     ]
     together, numpy = solve_many(there, 1.0, stop=STOP), solve_many(problems, 1.0, stop=STOP)
-    assert isinstance(together.y, torch.Tensor)
-    assert isinstance(together[0].X.U, torch.Tensor)
+    assert type(together.y) is type(together[0].X.U) is type(there[0].b)
     np.testing.assert_allclose(together.objective, numpy.objective, rtol=1e-6)
-    np.testing.assert_allclose(together.y.numpy(), numpy.y, atol=1e-3)
+    np.testing.assert_allclose(to_numpy(together.y), numpy.y, atol=1e-3)
     assert together.rank.tolist() == numpy.rank.tolist()
 
 

@@ -67,7 +67,7 @@ class StackLine:
         p.W += self.DW
         p.left += self.left
         p.right += self.right
-        flat = step[:, 0]
+        flat = step[:, 0, :]
         G, H = self.gram_U, self.gram_W
         return StackPoint(
             p.U,

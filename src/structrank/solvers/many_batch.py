@@ -182,7 +182,7 @@ class Batch:
         for row in rows[part.gap[rows] == 1]:
             problem = self.problems[int(part.places[row])]
             result = Result(
-                y=part.y[row],
+                y=part.y[row, ...],
                 X=part.X(int(row), ended.stack.kernel),
                 rank=int(part.rank[row]),
                 objective=float(part.objective[row]),

@@ -124,7 +124,7 @@ class Results(Sequence[Result]):
         part, row = self._parts[self._part[i]], int(self._row[i])
         problem = self._problems[i]
         return Result(
-            y=array_namespace(part.y).reshape(part.y[row], problem.structure.signal_shape),
+            y=array_namespace(part.y).reshape(part.y[row, ...], problem.structure.signal_shape),
             X=part.X(row, self._kernel),
             rank=int(part.rank[row]),
             objective=float(part.objective[row]),
