@@ -34,9 +34,10 @@ def positive_int(value: object, name: str) -> int:
 
 def positive_ints(values: object, name: str) -> tuple[int, ...]:
     """Return an integer, or a sequence of integers, as a tuple of positive Python ints."""
-    if np.ndim(values) == 0:  # type: ignore[arg-type]
+    single = isinstance(values, str) or getattr(values, "ndim", 1) == 0
+    if single or not isinstance(values, Iterable):
         return (positive_int(getattr(values, "item", lambda: values)(), name),)
-    result = tuple(positive_int(v, name) for v in values)  # type: ignore[attr-defined]
+    result = tuple(positive_int(v, name) for v in values)
     if not result:
         raise ValueError(f"{name} is empty, but at least one positive integer is expected")
     return result
@@ -55,6 +56,21 @@ def not_negative_int(value: object, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} is {value!r}, but an integer of at least 0 is expected")
     return int(value)
+
+
+def random_generator(rng: object, name: str = "rng") -> np.random.Generator:
+    """Return a generator of random numbers, from a seed, from a generator or from None."""
+    is_seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool)
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if not (rng is None or is_seed):
+        raise TypeError(
+            f"{name} is {rng!r}, but an integer of at least 0, a numpy.random.Generator or None is "
+            "expected"
+        )
+    if is_seed and rng < 0:  # type: ignore[operator]
+        raise ValueError(f"{name} is {rng!r}, but a seed is an integer of at least 0")
+    return np.random.default_rng(rng)  # type: ignore[arg-type]
 
 
 def one_of(value: object, options: Iterable[str], name: str) -> None:

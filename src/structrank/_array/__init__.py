@@ -4,7 +4,7 @@ NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_back
 BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
-from .factorizations import singular_values, svd, svd_stack
+from .factorizations import inverse, singular_values, svd, svd_stack
 from .namespace import (
     Array,
     NDArray,
@@ -44,6 +44,7 @@ __all__ = [
     "in_single_precision",
     "inner",
     "inners",
+    "inverse",
     "is_complex",
     "is_floating",
     "is_numpy_array",

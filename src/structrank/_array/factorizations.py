@@ -40,3 +40,11 @@ def svd_stack(matrices: Array) -> tuple[Array, Array, Array]:
         U, s, Vh = (np.stack(part) for part in zip(*parts, strict=True))
         U, Vh = U[:, :, :k], Vh[:, :k, :]
     return U, s, Vh
+
+
+def inverse(matrix: NDArray) -> NDArray:
+    """Invert a small Hermitian matrix; the pseudoinverse if it is singular."""
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(matrix, hermitian=True)

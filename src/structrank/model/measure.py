@@ -24,6 +24,7 @@ from .._array import (
 )
 from .._checks import boolean_array
 from ..structures import Structure
+from .sample_range import SampleRange
 
 
 class Measure(ABC):
@@ -137,6 +138,7 @@ class Weighted(Measure):
                 "all samples are missing or have weight zero, but at least one with a weight above "
                 "zero is expected"
             )
+        SampleRange().check_weights(weights.astype(float), b)
         return Weighted(like(weights.astype(float), b, real=True))
 
     def data(self, b: Array) -> Array:

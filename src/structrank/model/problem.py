@@ -79,18 +79,24 @@ class Problem:
         object.__setattr__(self, "mu", positive(self.mu, "mu"))
         object.__setattr__(self, "b", b)
         object.__setattr__(self, "measure", measure)
-        if not np.all(np.isfinite(to_numpy(self.data))):
-            hint = "; if NaN means missing, pass measure=Mask(~np.isnan(b))"
-            raise ValueError(
-                "b contains NaN or inf where it is seen, but finite numbers are expected"
-                + (hint if whole else "")
-            )
-        SampleRange().check(to_numpy(b)[self.seen])
+        self._check_numbers(SampleRange(), whole)
         offset = self.structure.offset
         if offset is not None and np.iscomplexobj(offset) and not is_complex(self.backprojection):
             raise ValueError(
                 "the structure's offset is complex, but the signal is real: make b complex"
             )
+
+    def _check_numbers(self, limits: SampleRange, whole: bool) -> None:
+        """Raise an error unless samples and weights are finite and in range."""
+        seen = to_numpy(self.b)[self.seen]
+        if not np.all(np.isfinite(seen)):
+            hint = "; if NaN means missing, pass measure=Mask(~np.isnan(b))"
+            raise ValueError(
+                "b contains NaN or inf where it is seen, but finite numbers are expected"
+                + (hint if whole else "")
+            )
+        limits.check(seen)
+        limits.check_weights(self.data, self.b, "product of weight and sample")
 
     @cached_property
     def data(self) -> Array:
@@ -105,7 +111,7 @@ class Problem:
     @cached_property
     def sample_weights(self) -> Array | None:
         """The weight of every sample; None for an operator, which does not sample the signal."""
-        return self.measure.sample_weights(self.backprojection)
+        return self.measure.sample_weights(self.b)
 
     @cached_property
     def seen(self) -> NDArray:
@@ -156,13 +162,18 @@ def check_multiplicity(structure: Structure) -> None:
         )
 
 
-def checked_start(start: LowRank | None, problem: Problem) -> LowRank:
-    """Check a start and convert it to the data type of the problem; the default is zero.
+def checked_start(start: LowRank | None, problem: Problem, *, quadratic: bool = True) -> LowRank:
+    """Check mu and a start, and convert the start to the data type of the problem.
+
+    The default is zero. With a loss that is not `quadratic`, a gross error may be so large that
+    any mu is below its rounding.
 
     If all data are zero, the start is zero, which is the solution. A relative gap can be zero only
     there.
     """
     shape, reference = problem.structure.shape, problem.backprojection
+    if quadratic:
+        SampleRange().check_mu(problem.mu, reference)
     if start is None:
         return LowRank.zeros(shape, reference)
     instance_of(start, LowRank, "start")

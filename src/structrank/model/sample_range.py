@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, array_namespace, real_dtype
+from .._array import Array, array_namespace, epsilon, real_dtype
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,26 @@ class SampleRange:
             "expected, so that its powers can be computed: divide the samples by "
             f"{largest:.0e} first"
         )
+
+    def check_weights(self, weights: Array, samples: Array, name: str = "weight") -> None:
+        """Raise a ValueError unless weights, or weighted samples, are in the range of samples."""
+        most, largest = self._limit(samples), largest_size(weights)
+        if not (largest == 0 or 1 / most <= largest <= most):
+            raise ValueError(
+                f"the largest {name} is {largest:.3g} in size, but {1 / most:g} to {most:g} is "
+                "expected, so that its powers can be computed: multiply all weights by a number, "
+                "and mu by its square"
+            )
+
+    def check_mu(self, mu: float, backprojection: Array) -> None:
+        """Raise a ValueError if mu is too large, or below the rounding of `A^* b`."""
+        least = epsilon(backprojection) * largest_size(backprojection)
+        most = self._limit(backprojection) ** 2
+        if not least <= mu <= most:
+            raise ValueError(
+                f"mu is {mu:.3g}, but {least:.3g} (below it is rounding of these samples) to "
+                f"{most:g} is expected: mu_max tells above which mu the solution is zero"
+            )
 
     def _limit(self, values: Array) -> float:
         return self.single if is_single(values) else self.double

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, NDArray, gram, is_complex, like, to_numpy
+from .._checks import random_generator
 from .linalg import random_vector
 from .lowrank import LowRank
 from .problem import Problem
@@ -50,9 +51,8 @@ class RandomStarts:
 
     def __init__(self, problem: Problem, X: LowRank, rng: Randomness = 0) -> None:
         self.reference, self.size = problem.backprojection, problem.structure.shape[1]
-        if rng is None or isinstance(rng, np.random.Generator):
-            self.generator = np.random.default_rng(rng)
-        else:
+        self.generator = random_generator(rng)
+        if rng is not None and not isinstance(rng, np.random.Generator):
             self.generator = np.random.default_rng([int(rng), *_digest(problem, X)])
 
     def draw(self) -> Array:

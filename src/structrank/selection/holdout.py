@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from .._checks import random_generator
 from ..model.problem import Problem
 
 
@@ -32,7 +33,7 @@ def random_parts(problem: Problem, folds: int, rng: int | np.random.Generator) -
             f"folds is {folds}, but from 2 to the number of samples, {len(places)}, are expected"
         )
     labels = np.full(seen.size, -1)
-    labels[places] = np.random.default_rng(rng).permutation(np.arange(len(places)) % folds)
+    labels[places] = random_generator(rng).permutation(np.arange(len(places)) % folds)
     return [labels.reshape(seen.shape) == k for k in range(folds)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tqdm.auto import tqdm
 
-from .._checks import instance_of, one_of, positive, positive_int
+from .._checks import instance_of, one_of, positive, positive_int, random_generator
 from ..modal.refit_result import Refit
 from ..model.objective import natural_lam
 from ..model.problem import Problem
@@ -167,6 +167,7 @@ def search_mu(
     """
     instance_of(problem, Problem, "problem")
     one_of(method, METHODS, "method")
+    random_generator(rng)  # an error, before any work, unless it is one
     if sigma is not None:
         sigma = positive(sigma, "sigma")
         if method != "noise":

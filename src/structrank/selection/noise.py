@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._array import is_complex, like, to_numpy
-from .._checks import instance_of, positive, positive_int
+from .._checks import instance_of, positive, positive_int, random_generator
 from ..modal.refit_result import Refit
 from ..model.largest_mu import mu_max
 from ..model.problem import Problem
@@ -58,7 +58,7 @@ def noise_mu(
     """
     instance_of(problem, Problem, "problem")
     sigma, margin = positive(sigma, "sigma"), positive(margin, "margin")
-    rng, shape = np.random.default_rng(rng), tuple(problem.b.shape)
+    rng, shape = random_generator(rng), tuple(problem.b.shape)
     largest = 0.0
     for _ in range(positive_int(draws, "draws")):
         noise = rng.standard_normal(shape)

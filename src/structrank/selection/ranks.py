@@ -73,7 +73,7 @@ def choose_rank(
     least = least_information(problem)
     best: Refit | None = None
     for rank in range(min(found + search.above, most), -1, -1):
-        if rank < least.size and least[rank] > zero.information:
+        if 0 < rank < least.size and least[rank] > zero.information:
             continue
         if rank < found - search.below and best is not None and best.rank > rank + 1:
             break

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from .._array import Array, NDArray, to_numpy
+from .._checks import random_generator
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
@@ -104,7 +105,7 @@ def _groups(
     search: GroupSearch,
 ) -> list[Members]:
     """Return the groups of several channels; any that are not too many if time is up."""
-    part = held_out_parts(problem, np.random.default_rng(rng), 1)[0]
+    part = held_out_parts(problem, random_generator(rng), 1)[0]
     training = problem.without(part)
     if np.min(np.count_nonzero(training.seen, axis=0)) < SignalSizes().fewest_samples:
         return [everything]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from .._checks import random_generator
 from .._watch import seconds_left, time_is_up, watched
 from ..modal.fit import LevenbergMarquardt
 from ..modal.greedy import GreedySearch, greedy_modes
@@ -254,7 +255,7 @@ def _predicts(fit: Refit, known: Known, search: DirectSearch) -> bool:
     assert fit.sigma is not None
     assert fit.modes is not None
     problem, stderr = fit.problem, to_numpy(fit.stderr)
-    parts = held_out_parts(problem, np.random.default_rng(known.rng), search.parts)
+    parts = held_out_parts(problem, random_generator(known.rng), search.parts)
     ratios = []
     for part in parts:
         y = fit_without(problem, fit.modes, part, known, search)

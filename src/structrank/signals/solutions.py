@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray, epsilon, inner, like, to_numpy
-from .._checks import positive, positive_int
+from .._checks import positive, positive_int, random_generator
 from .._watch import time_is_up
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import NoModes
@@ -65,6 +65,7 @@ class Known:
             object.__setattr__(self, "rank", positive_int(self.rank, "rank"))
         if self.sigma is not None:
             object.__setattr__(self, "sigma", positive(self.sigma, "sigma"))
+        random_generator(self.rng)  # an error, before any work, unless it is one
 
     @property
     def levels(self) -> NDArray | None:

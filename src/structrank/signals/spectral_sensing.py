@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, NDArray, as_array, to_numpy
-from .._checks import positive_int, positive_ints
+from .._checks import positive_int, positive_ints, random_generator
 from ..modal.modes import Modes
 from ..model.measure import Mask, Weighted
 from ..model.problem import Problem
@@ -118,7 +118,7 @@ def sinusoids(
     snr = np.inf if snr is None else snr
     if not snr > 0:
         raise ValueError(f"snr is {snr!r}, but a number above 0, or None, is expected")
-    rng = np.random.default_rng(rng)
+    rng = random_generator(rng)
     if on_grid:
         frequencies = _grid_frequencies(rng, shape, count, real)
     else:

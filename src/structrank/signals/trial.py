@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from .._checks import random_generator
 from .._watch import time_is_up
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
@@ -112,5 +113,5 @@ def hold_out(
     Trial
     """
     count = settings.count(int(np.prod(problem.b.shape)))
-    parts = held_out_parts(problem, np.random.default_rng(known.rng), count)
+    parts = held_out_parts(problem, random_generator(known.rng), count)
     return Trial(problem, known, None, parts, [])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import inner
-from .._checks import instance_of, positive
+from .._checks import instance_of, positive, random_generator
 from ..model.largest_mu import mu_max
 from ..model.lowrank import LowRank
 from ..model.problem import Problem, checked_start
@@ -96,6 +96,7 @@ def solve_within(
     instance_of(problem, Problem, "problem")
     delta, gap, rtol = positive(delta, "delta"), positive(gap, "gap"), positive(rtol, "rtol")
     max_time = np.inf if max_time is None else positive(max_time, "max_time")
+    random_generator(rng)  # an error, before any work, unless it is one
     root, scale = _first_root_search(problem, delta, rtol)
     X, seconds = checked_start(start, problem), 0.0
     result: Result | None = None

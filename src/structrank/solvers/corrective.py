@@ -80,8 +80,8 @@ class CorrectiveSteps:
         """
         at_Z = self.objective.at(Z)
         # Of the size of the solution: second derivatives are differences of gradients.
-        size = abs(self.objective.slope_at_zero(at_Z)) / self.objective.curvature(at_Z)
-        Z = Z.scaled(size if size > 0 else 1.0)
+        slope, curvature = abs(self.objective.slope_at_zero(at_Z)), self.objective.curvature(at_Z)
+        Z = Z.scaled(slope / curvature if min(slope, curvature) > 0 else 1.0)
         at_Z = self.objective.at(Z)
         self._append(Z, at_Z, self._mixed(Z, at_Z, top))
         self.weights = self._best_weights()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .._array import gram
-from .._checks import instance_of, positive
+from .._checks import instance_of, positive, random_generator
 from ..model.certificate import nuclear_norm_bound
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -105,6 +105,7 @@ def solve(
     (1, True)
     """
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
+    random_generator(rng)  # an error, before any work, unless it is one
     saving = saving_for("solve", problem, checkpoint, resume)
     memory = None if saving is None else saving.memory
     states = solve_states(problem, gap, start=start, rng=rng, memory=memory)

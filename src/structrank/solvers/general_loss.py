@@ -114,7 +114,7 @@ def gcgls_loss(
     how = {"penalty": penalty, "recovery": recovery, "step": step, "pairs": pairs}
     numbers = {"loss": f"{type(loss).__name__} {vars(loss)}", "lam": lam, "steps": search_steps}
     saving = saving_for("gcgls_loss", problem, checkpoint, resume, **numbers, **how)
-    X = checked_start(start, problem)
+    X = checked_start(start, problem, quadratic=False)
     objective = Majorant.at_matrix(problem, loss, lam, penalty, recovery, X=X)
     # The gap falls late, since a bound follows the loss only near its touching point. So the
     # accuracy of the searches does not follow the gap, but is that of the last one from the start.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
-from .._array import add_scaled, inner, rotate
+from .._array import add_scaled, inner, inverse, rotate
 from ..model import quartic
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -110,9 +108,7 @@ def _ascent(
     has no component along the step.
     """
     curvatures = objective.factor_curvature(point)
-    z: Factors = tuple(
-        rotate(g, np.linalg.inv(H)) for g, H in zip(gradient, curvatures, strict=True)
-    )
+    z: Factors = tuple(rotate(g, inverse(H)) for g, H in zip(gradient, curvatures, strict=True))
     if update is None:
         return z
     share = -_inner(update.change, z) / update.product

@@ -150,7 +150,7 @@ def solve_robust(
     """
     instance_of(problem, Problem, "problem")
     stop = Stop(max_iter, xtol=None, rtol=None, gap=positive(gap, "gap"), max_time=max_time)
-    X = checked_start(start, problem)
+    X = checked_start(start, problem, quadratic=False)
     saving = saving_for("solve_robust", problem, checkpoint, resume, threshold=threshold)
     if threshold is None:
         threshold, X = _estimated_threshold(problem, X)
@@ -180,7 +180,7 @@ def robust_states(
 ) -> Iterator[State]:
     """The iterates of `solve_robust`, to be driven by `run` or `iterate`."""
     huber = HuberLoss(problem, positive(threshold, "threshold"))
-    return _iterates(huber, checked_start(start, problem), float(gap), rng)
+    return _iterates(huber, checked_start(start, problem, quadratic=False), float(gap), rng)
 
 
 class HuberLoss:

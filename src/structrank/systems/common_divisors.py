@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from .._array import NDArray, as_array, to_numpy
+from ..model.sample_range import SampleRange
 from ..solvers.driver import warn_if_limited
 from .divisor_fit import DivisorSearch, NearestDivisors
 
@@ -112,12 +113,21 @@ def approximate_gcd(
     given = [_coefficients(values, k) for k, values in enumerate(polynomials)]
     if len(given) < 2:
         raise ValueError(f"there are {len(given)} polynomials, but two or more are expected")
+    kind = complex if any(map(np.iscomplexobj, given)) else float
+    given = [p.astype(kind) for p in given]
     most = min(p.size for p in given) - 1
     _check_degree(degree, most)
     norms = np.array([_norm(p) for p in given])
     sigmas = norms if noise is None else _noises(noise, len(given))
+    with np.errstate(over="ignore"):
+        weights = norms / sigmas
+    if np.any(np.isinf(weights)) or not all(map(SampleRange().includes, weights)):
+        raise ValueError(
+            f"noise is {noise!r}, but finite numbers between 1e-75 and 1e75 times the norms of the "
+            "coefficients are expected"
+        )
     scaled = [p / norm for p, norm in zip(given, norms, strict=True)]
-    fits = NearestDivisors(scaled, norms / sigmas, search)
+    fits = NearestDivisors(scaled, weights, search)
     if degree is None:
         degree = _degree_by_jump(fits, most) if noise is None else _degree_by_noise(fits, most)
     if fits.filling is not None:
@@ -195,7 +205,7 @@ def _coefficients(values: Any, position: int) -> NDArray:
     used = np.flatnonzero(p != 0)
     if not used.size:
         raise ValueError(f"{name} is zero, and every polynomial divides zero: remove it")
-    p = p[: used[-1] + 1].astype(np.result_type(p.dtype, float))
+    p = p[: used[-1] + 1]
     if np.isnan(p[-1]):
         raise ValueError(
             f"{name} has NaN as its leading coefficient (the last), but this one sets the degree: "

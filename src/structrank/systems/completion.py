@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray
-from .._checks import positive, positive_int
+from .._checks import positive, positive_int, random_generator
 from ..model.largest_mu import mu_max
 from ..model.measure import Weighted
 from ..model.problem import Problem
@@ -76,7 +76,7 @@ def completed(
     structure = Hankel(sample_count, window=rows, block=(channels, 1))
     shares = filling.mus if mu is None else (positive(mu, "mu"),)
     seen = ~np.isnan(z)
-    hidden = seen & (np.random.default_rng(rng).random(z.shape) < filling.hidden)
+    hidden = seen & (random_generator(rng).random(z.shape) < filling.hidden)
     errors: list[NDArray] = []
     for result in _path(structure, z, seen & ~hidden, shares, filling.max_iter):
         wrong = np.where(hidden, result.y[..., 0] - z, 0.0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._array import NDArray
-from .._checks import positive_int
+from .._checks import positive_int, random_generator
 from . import simulation
 from .given import Given
 from .likelihood import log_likelihood, value_and_gradient
@@ -281,7 +281,7 @@ class Conditioning:
         >>> draws.shape, bool(abs(draws[:, 1].mean() - 2) < 0.2)
         ((1000, 3, 1), True)
         """
-        model, n, rng = self._model(), positive_int(n, "n"), np.random.default_rng(rng)
+        model, n, rng = self._model(), positive_int(n, "n"), random_generator(rng)
         given = Given.of(model, samples, inputs).one()
         y, covariance = given.samples[0], given.gaussian.covariance
         # A simulated record has the errors of the smoother: its own samples less their estimate.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import one_of, positive, positive_int
+from .._checks import one_of, positive, positive_int, random_generator
 from .recursion import spectral_radius_of
 from .state_space import StateSpace
 
@@ -51,7 +51,7 @@ def random_system(
     p, r = positive_int(outputs, "outputs"), positive_int(order, "order")
     norms: dict[str, Any] = {"nuclear": "nuc", "spectral": 2}
     one_of(normalization, norms, "normalization")
-    rng = np.random.default_rng(rng)
+    rng = random_generator(rng)
     drawn = [rng.standard_normal(shape) for shape in ((r, r), (r, p), (p, r))]
     A, K, C = (M / np.linalg.norm(M, norms[normalization]) for M in drawn)
     if spectral_radius is not None:

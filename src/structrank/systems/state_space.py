@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
 from .._array import NDArray
-from .._checks import not_negative, not_negative_int, positive
+from .._checks import not_negative, not_negative_int, positive, random_generator
 from ..io.saved_results import Saved, savable
 from ..views import plot_poles
 from . import simulation
@@ -241,7 +241,7 @@ class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
         """
         u = simulation.inputs_around_offset(self, inputs, steps)
         noise, quiet = not_negative(noise, "noise"), rng is None and self.input_count > 0
-        rng = np.random.default_rng(0 if rng is None else rng)
+        rng = random_generator(0 if rng is None else rng)
         start = simulation.first_state(self, initial, rng, quiet)
         drawn = None if quiet else simulation.noises(self, rng, len(u))
         y = simulation.response(self, u, start, drawn)
