@@ -1,6 +1,7 @@
 """State-space models of real records with gaps, beside N4SID, CVA and an ARX fit.
 
     python -m benchmarks.identification [folder] [--records a,b]
+    python -m benchmarks.identification --time 5
 
 The records are the CD player arm (2 inputs, 2 outputs, 2048 samples), the evaporator (3 and 3,
 6305), the wing flutter (1 and 1, 1024) and the hair dryer (1 and 1, 1000) of the DaISy collection.
@@ -14,6 +15,9 @@ N4SID is that of the package nfoursid, CVA that of sippy_unipi (`pip install nfo
 both with 15 block rows and orders 1 to 10; ARX is least squares, lags 1 to 15. They do not accept
 missing data, so gaps are interpolated linearly first. Their orders are chosen by the simulated
 last third of the training part. Models without a finite simulation score zero.
+
+--time N prints the CPU seconds of `identify` for N random systems of 2 to 5 states, 2 inputs and 2
+outputs, with noise that drives the states: 1000 samples, half of inputs and outputs missing.
 
 The folder, by default ../shared/data/daisy, contains the .mat files.
 """
@@ -164,7 +168,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--records", default=",".join([*RECORDS, "cdplayer 200"]))
+    parser.add_argument("--time", type=int, help="number of random systems")
     options = parser.parse_args()
+    if options.time:
+        times(options.time)
+        return
     for package in ("nfoursid", "sippy_unipi"):
         if find_spec(package) is None:
             sys.exit(f"the package {package} is missing: pip install {package}")
@@ -179,6 +187,29 @@ def main() -> None:
             scores[rival] = score(best(fit, interpolated(first), inputs), second)
         rows.setdefault((name, share), []).append(scores)
     report(rows)
+
+
+def times(count: int) -> None:
+    """CPU seconds of `identify` for random systems, and the fit of outputs for other inputs."""
+    seconds = []
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 6))
+        A = rng.standard_normal((n, n))
+        A *= rng.uniform(0.7, 0.97) / np.abs(np.linalg.eigvals(A)).max()
+        B, C, D, K = (rng.standard_normal(s) for s in ((n, 2), (2, n), (2, 2), (n, 2)))
+        u, v = rng.standard_normal((2, 1000, 2))
+        quiet = StateSpace(A, B, C, D)
+        G = np.diag((0.1 * quiet.simulate(u).std(axis=0)) ** 2)
+        truth = StateSpace(A, B, C, D, K=0.3 * K, innovation_covariance=G)
+        y = truth.simulate(u, rng=rng)
+        u, y = (np.where(rng.random(x.shape) < 0.5, np.nan, x) for x in (u, y))
+        began = time.process_time()
+        model = identify(u, y)
+        seconds.append(time.process_time() - began)
+        fit = np.mean(model.fit(v, quiet.simulate(v)))
+        print(f"states {n}, order {model.order}, fit {fit:.1f}, {seconds[-1]:.1f} s of CPU time")
+    print(f"median {np.median(seconds):.1f} s, at most {np.max(seconds):.1f} s")
 
 
 def report(rows: dict[tuple[str, float], list[dict[str, float]]]) -> None:

@@ -64,6 +64,7 @@ def test_gradient_is_the_derivative(build):
     fit, theta = build()
     value, slope = fit.value_and_gradient(theta)
     assert np.isfinite(value)
+    assert fit.value(theta) == pytest.approx(value, rel=1e-12)
     for k in np.flatnonzero(fit.free):
         step = 1e-6 * np.eye(theta.size)[k]
         values = [fit.value_and_gradient(theta + sign * step)[0] for sign in (1, -1)]

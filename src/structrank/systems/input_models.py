@@ -84,7 +84,7 @@ def _of_channel(x: list[NDArray], rules: InputRules) -> StateSpace:
             theta = fit.maximize(
                 fit.parameters(replace(start, output_offset=np.zeros(1))), rules.steps
             )
-            criterion = fit.value_and_gradient(theta)[0] + n * np.log(seen.size)
+            criterion = fit.value(theta) + n * np.log(seen.size)
             better = criterion < least
             best, least = (fit.system(theta), criterion) if better else (best, least)
             worse = 0 if better else worse + 1

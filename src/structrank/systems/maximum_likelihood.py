@@ -9,9 +9,10 @@ larger system that noise drives, and its likelihood is exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.linalg import block_diag, solve_discrete_lyapunov
@@ -19,13 +20,15 @@ from scipy.linalg import block_diag, solve_discrete_lyapunov
 from .._array import NDArray
 from .chunks import Gaussian, Records
 from .integrators import free_entries, own_radius
-from .likelihood import Score, value_and_gradient
+from .likelihood import Score, log_likelihood, value_and_gradient
+from .log_roots import log_root, lower
 from .prediction_errors import error_slopes
 from .quasi_newton import QuasiNewton, minimize
 from .recursion import adjoint, spectral_radius_of
 from .smoothing import smoothed
 from .state_space import StateSpace
 
+Evaluated = TypeVar("Evaluated")
 NAMES = ("A", "B", "C", "D", "K", "root", "output_offset", "x0")
 
 
@@ -128,16 +131,10 @@ class MaximumLikelihood:
     def parameters(self, model: StateSpace, starts: NDArray | None = None) -> NDArray:
         """Parameters of a system in innovation form, and of first states, by default zero."""
         G = model.innovation_covariance - self.floor**2 * np.eye(model.output_count)
-        values, vectors = np.linalg.eigh(G)
-        lifted = np.sqrt(np.maximum(values, self.floor**2))
-        R = np.asarray(np.linalg.qr(adjoint(vectors * lifted), mode="r"))
-        signs = np.diag(R) / np.abs(np.diag(R))
-        root = adjoint(R) * signs
-        np.fill_diagonal(root, np.log(np.abs(np.diag(root))))
         n = self.shapes["x0"][0]
         given = np.zeros((n, self.order)) if starts is None else np.reshape(starts, (n, -1))
         parts = {k: getattr(model, k) for k in ("A", "B", "C", "D", "K", "output_offset")}
-        return self.joined({**parts, "root": root, "x0": given})
+        return self.joined({**parts, "root": log_root(G, self.floor), "x0": given})
 
     def system(self, theta: NDArray) -> StateSpace:
         """The system of some parameters; `x0` is that of the first record, if there is only one."""
@@ -158,21 +155,31 @@ class MaximumLikelihood:
         """Parameters of a local maximum of the likelihood."""
         return minimize(self, theta, rules)
 
+    def value(self, theta: NDArray) -> float:
+        """Negative log-likelihood alone, in less than half of the time."""
+        value = self._evaluated(self.split(theta), log_likelihood)
+        return np.inf if value is None or not np.all(np.isfinite(value)) else -float(np.sum(value))
+
     def value_and_gradient(self, theta: NDArray) -> tuple[float, NDArray]:
         """Negative log-likelihood and its gradient; infinite if a pole is too large."""
         parts = self.split(theta)
-        if not own_radius(parts["A"], self.integrators) < self.radius:
+        score = self._evaluated(parts, value_and_gradient)
+        if score is None or not np.isfinite(score.value):
             return np.inf, np.zeros_like(theta)
-        joint = self._joint(parts)
-        gaussian = self._gaussian(joint)
+        return -score.value, -self.joined(self._slopes(parts, score))
+
+    def _evaluated(
+        self, parts: dict[str, NDArray], function: Callable[[Gaussian, Records], Evaluated]
+    ) -> Evaluated | None:
+        """The likelihood by one of two functions; None where it is not defined."""
+        if not own_radius(parts["A"], self.integrators) < self.radius:
+            return None
+        gaussian = self._gaussian(self._joint(parts))
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                score = value_and_gradient(gaussian, self._records(parts))
+                return function(gaussian, self._records(parts))
         except (ValueError, np.linalg.LinAlgError):  # rounding, where K or the root is enormous
-            return np.inf, np.zeros_like(theta)
-        if not np.isfinite(score.value):
-            return np.inf, np.zeros_like(theta)
-        return -score.value, -self.joined(self._slopes(parts, joint, gaussian, score))
+            return None
 
     def metric(self, theta: NDArray) -> NDArray:
         """Expected second derivatives, as if gaps were filled by their means given the samples."""
@@ -206,7 +213,7 @@ class MaximumLikelihood:
         return results
 
     def _covariance(self, parts: dict[str, NDArray]) -> NDArray:
-        L = _lower(parts["root"])
+        L = lower(parts["root"])
         return np.asarray(L @ adjoint(L) + self.floor**2 * np.eye(len(L)))
 
     @cached_property
@@ -276,20 +283,15 @@ class MaximumLikelihood:
         seen = ~np.isnan(y)
         return Records(np.where(seen, y, 0)[:, :, None], seen, drive)
 
-    def _slopes(
-        self,
-        parts: dict[str, NDArray],
-        joint: tuple[NDArray, NDArray, NDArray],
-        gaussian: Gaussian,
-        score: Score,
-    ) -> dict[str, NDArray]:
+    def _slopes(self, parts: dict[str, NDArray], score: Score) -> dict[str, NDArray]:
         """Derivatives of the log-likelihood with respect to the parts."""
-        (H, N, covariance), Cu = joint, self._input_arrays[1]
+        joint, Cu = self._joint(parts), self._input_arrays[1]
+        H, N, covariance = joint
         dH, dW, d = score.H.copy(), score.W.copy(), H.shape[1]
         if self.stationary:  # P = A P A^H + Q also changes with A and Q
             A = H[-d:]
             pulled = solve_discrete_lyapunov(adjoint(A), score.covariance)
-            dH[-d:] += 2 * pulled @ A @ gaussian.covariance
+            dH[-d:] += 2 * pulled @ A @ self._gaussian(joint).covariance
             dW[-d:, -d:] += pulled
         dN, dG = 2 * dW @ N @ covariance, adjoint(N) @ dW @ N
         (m, k), p = Cu.shape, len(parts["C"])
@@ -299,7 +301,7 @@ class MaximumLikelihood:
         dD = np.einsum("tqm,tmk->qk", score.joint[:, y], u)
         dB[:, :m] += dH[x, :k] @ adjoint(Cu) + dN[x, :m]
         dD[:, :m] += dH[y, :k] @ adjoint(Cu) + dN[y, :m]
-        L = _lower(parts["root"])
+        L = lower(parts["root"])
         root = 2 * np.tril(dG[m:, m:] @ L)
         np.fill_diagonal(root, np.diag(root) * np.diag(L))
         return {
@@ -337,10 +339,3 @@ class MaximumLikelihood:
         np.fill_diagonal(entries, 2 * counts)
         parts["root"] = entries + (1j * entries if self.dtype.kind == "c" else 0)
         return self.joined(parts)
-
-
-def _lower(root: NDArray) -> NDArray:
-    """Lower triangular root of G, from one with the logarithm of the diagonal."""
-    L = np.tril(root, -1)
-    np.fill_diagonal(L, np.exp(np.diag(root).real))
-    return L

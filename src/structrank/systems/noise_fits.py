@@ -108,7 +108,7 @@ class NoiseFits:
     radius: float = 1.0
     integrators: int = 0
 
-    @property
+    @cached_property
     def plugged(self) -> NoiseFits:
         """The same records, with guesses of missing inputs taken for inputs that are known."""
         return replace(self, inputs=self.known_inputs, input_model=None)
@@ -192,7 +192,7 @@ class NoiseFits:
     def judged(self, model: StateSpace) -> Fitted:
         """A model with its likelihood; the first states are zero."""
         fit = self._likelihood(model.order)
-        return Fitted(model, -fit.value_and_gradient(fit.parameters(model))[0])
+        return Fitted(model, -fit.value(fit.parameters(model)))
 
     def _white(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
         """Output-error fit; exact likelihood if inputs are missing or there are several records."""
@@ -214,7 +214,7 @@ class NoiseFits:
         states = np.zeros((len(self.outputs), order))
         states[self._longest] = start.x0
         theta = fit.maximize(fit.parameters(start, states), self.rules.likelihood)
-        return Fitted(fit.system(theta), -fit.value_and_gradient(theta)[0], Estimate(fit, theta))
+        return Fitted(fit.system(theta), -fit.value(theta), Estimate(fit, theta))
 
     @property
     def _longest(self) -> int:
@@ -257,11 +257,11 @@ class NoiseFits:
         fit, one = self._likelihood(order), len(self.outputs) == 1
         thetas = [fit.parameters(model) for model in self._arx_starts(order)]
         thetas += [fit.parameters(model, model.x0 if one else None) for model in others]
-        values = [fit.value_and_gradient(theta)[0] for theta in thetas]
+        values = [fit.value(theta) for theta in thetas]
         if not np.any(np.isfinite(values)):
             return None
         theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
-        value = -fit.value_and_gradient(theta)[0]
+        value = -fit.value(theta)
         return Fitted(_predicting(fit.system(theta)), value, Estimate(fit, theta))
 
 

@@ -196,7 +196,7 @@ class Trial:
             np.array(starts),
         )
         theta = fit.maximize(theta, self.search.noise_steps)
-        value = fit.value_and_gradient(theta)[0]
+        value = fit.value(theta)
         assert of_inputs is not None
         counts = np.sum(~np.isnan(y), axis=0)
         constant = 0.5 * np.sum(counts * (np.log(2 * np.pi * spread) + 1))

@@ -92,7 +92,7 @@ def fitted_order(
     """The most likely system of standardised outputs, from the most likely of some starts."""
     likelihood = MaximumLikelihood([np.zeros((len(z), 0))], [z], starts[0].order, stationary=True)
     thetas = [likelihood.parameters(start) for start in starts]
-    values = [likelihood.value_and_gradient(theta)[0] for theta in thetas]
+    values = [likelihood.value(theta) for theta in thetas]
     best = int(np.argmin(values))
     return continued(likelihood, thetas[best], rules) if np.isfinite(values[best]) else None
 
@@ -100,7 +100,7 @@ def fitted_order(
 def continued(likelihood: MaximumLikelihood, theta: NDArray, rules: QuasiNewton) -> OrderFit:
     """The fit after steps from `theta`."""
     theta = likelihood.maximize(theta, rules)
-    return OrderFit(likelihood, theta, -likelihood.value_and_gradient(theta)[0])
+    return OrderFit(likelihood, theta, -likelihood.value(theta))
 
 
 def realizations(covariances: NDArray, order: int, decays: tuple[float, ...]) -> list[StateSpace]:
