@@ -346,7 +346,7 @@ def test_top_pairs_are_those_of_dense_matrices():
     problems = some_problems(Hankel(24, window=10), count=4)
     stack = Stack.of(problems, 1.0)
     point = stack.at(*some_factors(stack))
-    start = StackStarts(stack).draw(4)
+    start = np.repeat(StackStarts(stack).draw(), 4, axis=0)
     tolerances = np.array([1e-9, 1e-2, 1e-9, 1e-2])
     pairs = top_pairs(stack.gradient(point), start, 3, tolerances)
     for i, problem in enumerate(problems):
@@ -383,7 +383,7 @@ def test_no_gap_is_claimed_beyond_the_norm_of_the_dense_gradient(is_complex):
     truth, least = np.transpose(truth)
 
     def proven(wanted):
-        return prove_gaps(gradient, figures, StackStarts(stack).draw, wanted)
+        return prove_gaps(gradient, figures, StackStarts(stack).draw(), wanted)
 
     assert np.all(np.isinf(proven(truth * (1 - 1e-6))))
     wide = 3 * truth + 1e-4

@@ -113,30 +113,30 @@ def minimizers(coefficients: np.ndarray) -> np.ndarray:
     c = np.concatenate([np.zeros_like(c[:, :1]), c[:, 1:]], axis=1)  # changes, not values
     with np.errstate(all="ignore"):  # roots that do not exist are dropped below
         slope = c[:, 1:] * np.arange(1, 5)
+        second = slope[:, 1:] * np.arange(1, 4)
         near = -slope[:, 0] / slope[:, 1]  # the minimum if the degrees three and four are small
-        candidates = np.concatenate([near[:, None], _cubic_roots(slope)], axis=1)
+        candidates = [near, *_cubic_roots(slope)]
+        heights = np.stack([values(c, t) for t in candidates])
+        heights[~np.isfinite(heights)] = np.inf
+        best = np.argmin(heights, axis=0)
+        t = np.choose(best, candidates)
         for _ in range(4):  # Newton steps: closed forms lose digits
-            first = _horner(slope, candidates)
-            second = _horner(slope[:, 1:] * np.arange(1, 4), candidates)
-            better = candidates - first / second
-            closer = np.abs(_horner(slope, better)) < np.abs(first)
-            candidates = np.where(closer, better, candidates)
-        values = _horner(c, candidates)
-    values = np.where(np.isfinite(values), values, np.inf)
-    best = np.argmin(values, axis=1)[:, None]
-    t = np.take_along_axis(candidates, best, 1)[:, 0]
-    return np.where(np.take_along_axis(values, best, 1)[:, 0] < 0, t, 0.0)
+            first = values(slope, t)
+            better = t - first / values(second, t)
+            t = np.where(np.abs(values(slope, better)) < np.abs(first), better, t)
+        lower = values(c, t) < 0
+    return np.where(lower, t, 0.0)
 
 
-def _horner(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:
-    """Evaluate each polynomial at each of its arguments."""
-    value = np.zeros_like(t)
-    for column in coefficients.T[::-1]:
-        value = value * t + column[:, None]
-    return value
+def values(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Evaluate polynomials of any degree, one per row of coefficients, at one argument each."""
+    total = coefficients[:, -1]
+    for column in coefficients.T[-2::-1]:
+        total = total * t + column
+    return total
 
 
-def _cubic_roots(c: np.ndarray) -> np.ndarray:
+def _cubic_roots(c: np.ndarray) -> list[np.ndarray]:
     """Real roots of cubic polynomials in closed form; a root that does not exist is repeated."""
     a, b, d = (c[:, k] / c[:, 3] for k in (2, 1, 0))
     shift = a / 3
@@ -148,5 +148,4 @@ def _cubic_roots(c: np.ndarray) -> np.ndarray:
     radius = np.sqrt(np.maximum(-p, 0.0))
     angle = np.arccos(np.clip(q / radius**3, -1.0, 1.0)) / 3
     three = [2 * radius * np.cos(angle + 2 * np.pi * k / 3) for k in range(3)]
-    roots = [np.where(discriminant >= 0, single, x) for x in three]
-    return np.stack([root - shift for root in roots], axis=1)
+    return [np.where(discriminant >= 0, single, x) - shift for x in three]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+from array_api_compat import device
 
 from .._array import (
     Array,
@@ -159,7 +160,9 @@ class Stack:
 
     def curvatures(self, point: StackPoint) -> tuple[Array, Array]:
         """Second derivatives of psi, `lam V^H V + mu` and `lam U^H U + mu`, to multiply rows by."""
-        ridge = self.price * like(np.eye(point.U.shape[1]), point.U)
+        xp = array_namespace(point.U)
+        unit = xp.eye(point.U.shape[1], dtype=point.U.dtype, device=device(point.U))
+        ridge = self.price * unit
         return self.lam * point.gram_W + ridge, self.lam * point.gram_U + ridge
 
     def _signals(self, point: StackPoint) -> Array:

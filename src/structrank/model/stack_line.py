@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import Array, NDArray, array_namespace, conj, grams, inners, to_numpy, transposed
+from . import quartic
 from .stack import Stack, StackPoint, traces
 
 
@@ -47,11 +48,9 @@ class StackLine:
 
     def lowers(self, t: NDArray, tolerances: NDArray) -> NDArray:
         """Whether steps `t` lower psi by more than some fractions of psi."""
-        powers = t[:, None] ** np.arange(5)
-        decrease = -np.sum(self.psi[:, 1:] * powers[:, 1:], axis=1)
+        change = t * quartic.values(self.psi[:, 1:], t)
         # In single precision, rounding can make psi negative.
-        psi = np.sum(self.psi * powers, axis=1)
-        return np.asarray(decrease > tolerances * np.abs(psi))
+        return np.asarray(-change > tolerances * np.abs(self.psi[:, 0] + change))
 
     def move(self, stack: Stack, t: NDArray) -> StackPoint:
         """Return the points at steps `t`, one per problem.

@@ -21,7 +21,6 @@ from .._array import (
     inners,
     joined,
     like,
-    svd_stack,
     to_numpy,
     transposed,
 )
@@ -148,14 +147,20 @@ class StackLanczos:
         xp, k = array_namespace(self.rest), self.steps
         alphas, betas = xp.stack(self.alphas, axis=1), xp.stack(self.betas, axis=1)
         diagonal, above = (like(np.eye(k, k=shift), alphas) for shift in (0, 1))
-        P, values, Qh = svd_stack(alphas[:, :, None] * diagonal + betas[:, :, None] * above)
-        keep, residuals = min(count, k), self.betas[-1] * xp.abs(P[:, -1, 0])
-        mixes = transposed(P[:, :, :keep]), Qh[:, :keep, :]
+        B = alphas[:, :, None] * diagonal + betas[:, :, None] * above
+        # The squares lose digits of small values only, and are decomposed faster.
+        squares, vectors = xp.linalg.eigh(xp.matmul(transposed(B), B))
+        keep = min(count, k)
+        values = xp.sqrt(xp.clip(xp.flip(squares[:, k - keep :], axis=1), 0.0, None))
+        right = xp.flip(transposed(vectors[:, :, k - keep :]), axis=1)
+        inverse = xp.where(values > 0, 1 / xp.where(values > 0, values, 1 + values), values)
+        left = inverse[:, :, None] * xp.matmul(right, transposed(B))
+        residuals = self.betas[-1] * xp.abs(left[:, 0, -1])
         U, W = (
             xp.matmul(xp.astype(mix, rows.dtype), rows[:, :k, :])
-            for mix, rows in zip(mixes, (self.left, self.right), strict=True)
+            for mix, rows in ((left, self.left), (right, self.right))
         )
-        return StackPairs(U, to_numpy(values[:, :keep]), W, to_numpy(residuals))
+        return StackPairs(U, to_numpy(values), W, to_numpy(residuals))
 
 
 def top_pairs(

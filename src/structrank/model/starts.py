@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, gram, is_complex, like, to_numpy
+from .._array import Array, NDArray, gram, in_single_precision, is_complex, like, to_numpy
 from .._checks import random_generator
 from .linalg import random_vector
 from .lowrank import LowRank
@@ -80,32 +80,32 @@ class RandomStarts:
 class StackStarts:
     """Gaussian vectors for the proofs of many problems at once, as `RandomStarts` for one.
 
-    An integer `rng` is mixed with one hash of all data.
+    Problems that are proven together share a vector: each proof holds with its own probability,
+    because the vector does not depend on any of the problems.
 
     Parameters
     ----------
     stack : Stack
     rng : int, numpy.random.Generator or None
+        An integer is mixed with one hash of all data.
     """
 
     def __init__(self, stack: Stack, rng: Randomness = 0) -> None:
         self.reference, self.size = stack.data, stack.kernel.shape[1]
+        self.generator = random_generator(rng)
         if rng is None or isinstance(rng, np.random.Generator):
-            self.generator = np.random.default_rng(rng)
             return
-        digest = hashlib.blake2b(str(stack.kernel.shape).encode(), digest_size=32)
+        digest = hashlib.sha256(str(stack.kernel.shape).encode())
         for part in (stack.data, stack.weights, stack.mu):
-            host = to_numpy(part)
-            single = np.complex64 if np.iscomplexobj(host) else np.float32
-            digest.update(np.ascontiguousarray(host, dtype=single).tobytes())
+            digest.update(np.ascontiguousarray(to_numpy(in_single_precision(part))).data)
         words = np.frombuffer(digest.digest(), dtype=np.uint32)
         self.generator = np.random.default_rng([int(rng), *map(int, words)])
 
-    def draw(self, count: int) -> Array:
-        """Draw the next vectors, as rows (count, 1, N)."""
-        values = self.generator.standard_normal((count, 1, self.size))
+    def draw(self) -> Array:
+        """Draw the next vector, as a row (1, 1, N)."""
+        values = self.generator.standard_normal((1, 1, self.size))
         if is_complex(self.reference):
-            values = values + 1j * self.generator.standard_normal((count, 1, self.size))
+            values = values + 1j * self.generator.standard_normal((1, 1, self.size))
         return like(values, self.reference)
 
 

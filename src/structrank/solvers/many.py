@@ -14,7 +14,7 @@ from array_api_compat import device
 from tqdm.auto import tqdm
 
 from .._array import Array, is_numpy_array
-from .._checks import instance_of, positive, positive_int
+from .._checks import instance_of, positive, positive_int, random_generator
 from ..model.problem import Problem
 from ..model.stack import Stack
 from ..model.starts import Randomness
@@ -181,11 +181,12 @@ def _checked(problems: Sequence[Problem]) -> list[Problem]:
 
 def _kind(problem: Problem) -> tuple[type, Any, Any]:
     """Array type, data type and device of the samples."""
-    return type(problem.b), problem.b.dtype, device(problem.b)
+    return type(problem.b), problem.b.dtype, getattr(problem.b, "device", None)
 
 
 def _sources(rng: Randomness, count: int) -> list[Randomness]:
     """One source of random numbers per batch."""
+    random_generator(rng)  # an error, if it is none, before any work
     return list(rng.spawn(count)) if isinstance(rng, np.random.Generator) else [rng] * count
 
 

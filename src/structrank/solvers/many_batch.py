@@ -90,7 +90,7 @@ class Batch:
         if not wanted.size:
             return wanted
         gradient = state.stack.gradient(state.point)
-        gaps = prove_gaps(gradient, state.figures, starts.draw, wanted, self.accuracy.proof)
+        gaps = prove_gaps(gradient, state.figures, starts.draw(), wanted, self.accuracy.proof)
         return np.minimum(gaps, 1.0)
 
     def _record(self, state: ManyState, gaps: NDArray, seconds: float) -> None:

@@ -55,7 +55,7 @@ def relative_gaps(figures: StackFigures, top_values: NDArray, rounding: float) -
 def prove_gaps(
     gradient: StackGradient,
     figures: StackFigures,
-    draw: Callable[[int], Array],
+    noise: Array,
     wanted: NDArray,
     proof: Proof = Proof(),
 ) -> NDArray:
@@ -74,8 +74,8 @@ def prove_gaps(
         At balanced factors.
     figures : StackFigures
         Of the same points.
-    draw : callable
-        Draws Gaussian vectors (problems, 1, N) that do not depend on the gradients.
+    noise : array, shape (1, 1, N)
+        A Gaussian vector that does not depend on the gradients.
     wanted : ndarray
     proof : Proof
     """
@@ -93,7 +93,7 @@ def prove_gaps(
     places = np.flatnonzero((enough > 0) & (room > 0))
     if places.size:
         outside = _Outside(gradient, bases).chosen(places)
-        below = _last_blocks_below(outside, draw(places.size), room[places] / safety, proof)
+        below = _last_blocks_below(outside, noise, room[places] / safety, proof)
         places = places[below]
         norms = safety * _norms_of_two(*thin, room)
         gaps[places] = relative_gaps(figures, norms, rounding)[places]
@@ -101,7 +101,7 @@ def prove_gaps(
 
 
 def _largest(
-    holds: Callable[[NDArray], NDArray], low: NDArray, high: NDArray, *, halvings: int = 40
+    holds: Callable[[NDArray], NDArray], low: NDArray, high: NDArray, *, halvings: int = 30
 ) -> NDArray:
     """The largest numbers between two for which a condition holds; zero where there is none.
 
@@ -152,11 +152,11 @@ def _thin_norms(gradient: StackGradient, bases: _Bases) -> tuple[NDArray, NDArra
     """Norms of the three thin blocks: the corner, what is beside it, what is below it."""
     xp = array_namespace(bases.U)
     image, coimage = gradient.matmul(bases.W), gradient.rmatmul(bases.U)
-    corner = xp.linalg.svdvals(grams(bases.U, image))[:, 0]
+    corner = grams(bases.U, image)
     below, beside = _without(bases.U, image), _without(bases.W, coimage)
-    squares = (xp.linalg.eigvalsh(grams(block, block))[:, -1] for block in (beside, below))
-    first, second = (np.sqrt(np.maximum(to_numpy(s).astype(float), 0.0)) for s in squares)
-    return to_numpy(corner).astype(float), first, second
+    squares = (xp.linalg.eigvalsh(grams(F, F))[:, -1] for F in (corner, beside, below))
+    first, second, third = (np.sqrt(np.maximum(to_numpy(s).astype(float), 0.0)) for s in squares)
+    return first, second, third
 
 
 class _Outside:
@@ -177,7 +177,8 @@ class _Outside:
 
 def _last_blocks_below(matrices: _Outside, noise: Array, limits: NDArray, proof: Proof) -> NDArray:
     """Whether the norms of the matrices are proven to be below some limits."""
-    start = _without(matrices.bases.W, noise)
+    xp = array_namespace(noise)
+    start = _without(matrices.bases.W, xp.tile(noise, (limits.size, 1, 1)))
     lengths = np.sqrt(to_numpy(inners(start, start)).astype(float))
     rare = np.sqrt(2 * proof.failure) if is_complex(noise) else proof.failure * np.sqrt(np.pi / 2)
     process, places = StackLanczos(start), np.arange(limits.size)
