@@ -32,6 +32,11 @@ class OutlierSearch:
     far : float
         An outlier is more than this many standard deviations away. Gaussian noise is once in
         16,000 samples.
+    nearer, agreement : float
+        Modes that leave noise with other tails than Gaussian are trusted if they are the same with
+        outliers from this many standard deviations on: if both signals differ by at most this
+        many standard errors. Compared with convex solutions in 442 simulated signals, this was
+        worse by more than a fifth in 2 and better by as much in 34.
     gap, max_iter : float, int
         Relative distance from the optimum at which a robust solve stops, and its largest number of
         iterations. A rough solution is enough.
@@ -64,6 +69,8 @@ class OutlierSearch:
 
     threshold: float = 2.0
     far: float = 4.0
+    nearer: float = 3.0
+    agreement: float = 1.0
     gap: float = 1e-2
     max_iter: int = 30
     rounds: int = 10

@@ -10,6 +10,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import instance_of, positive
 from .._watch import time_is_up, watched
+from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..modal.robust_greedy import RobustGreedySearch, robust_modes
 from ..model.problem import Problem
@@ -35,7 +36,9 @@ def find_outliers(
     Modes are found one after the other, with large residuals clipped. Outliers are samples more
     than four standard deviations away from the fit, by the median of the residuals. They are
     returned if the modes meet all others exactly, or if they leave nothing but white noise of these
-    and predict held-out ones as well as the noise allows.
+    and predict held-out ones as well as the noise allows. If this noise is not Gaussian, errors may
+    hide in it: then the modes also have to stay the same when samples more than three standard
+    deviations away count as outliers.
 
     Otherwise it solves with the robust loss of `solve_robust` for lower and lower noise levels,
     which set both mu and the threshold, and takes the level with the least information criterion.
@@ -140,29 +143,51 @@ def _search_directly(problem: Problem, known: Known, search: OutlierSearch) -> F
     """Find modes and outliers together; None unless they can be trusted."""
     if not problem.structure.has_modes:
         return None
-    settings = RobustGreedySearch(clip=search.threshold, far=search.far)
-    found = robust_modes(
-        reweighted(problem), rank=known.rank, undamped=known.undamped, search=settings
-    )
-    if found is None:
-        return None
-    structure: Any = problem.structure
-    good = problem.seen & ~found.outliers
-    if not np.all(np.any(good, axis=tuple(range(len(structure.lengths))))):
-        return None
-    direct = direct_fit(problem.without(found.outliers), known, modes=found.modes)
+    outliers, direct = _modes_and_outliers(problem, known, search, search.far)
     if direct is None or not direct.trusted:
         return None
+    good = problem.seen & ~outliers
     fit, samples = direct.fit, to_numpy(problem.b)[good]
     residual = samples - to_numpy(fit.y)[good]
-    if not direct.met and not has_gaussian_tails(residual):
-        return None
     level = Level(residual, samples, fit.rank, fit.parameters, search)
     if level.noise > search.found * deviation_by_median(samples):
         return None  # some of it may be gross errors
-    share = float(np.sum(found.outliers) / np.sum(problem.seen))
-    trusted = _doubt(share, level, search) is None
-    return FoundOutliers(found.outliers, None, direct) if trusted else None
+    share = float(np.sum(outliers) / np.sum(problem.seen))
+    if _doubt(share, level, search) is not None:
+        return None
+    if not direct.met and not has_gaussian_tails(residual):
+        _, other = _modes_and_outliers(problem, known, search, search.nearer)
+        if other is None or not _agree(fit, other.fit, level.noise, search):
+            return None
+    return FoundOutliers(outliers, None, direct)
+
+
+def _modes_and_outliers(
+    problem: Problem, known: Known, search: OutlierSearch, far: float
+) -> tuple[NDArray, DirectFit | None]:
+    """Outliers so many standard deviations away, and the fit of modes to the others, if any."""
+    found = robust_modes(
+        reweighted(problem),
+        rank=known.rank,
+        undamped=known.undamped,
+        search=RobustGreedySearch(clip=search.threshold, far=far),
+    )
+    if found is None:
+        return np.zeros(problem.seen.shape, dtype=bool), None
+    structure: Any = problem.structure
+    good = problem.seen & ~found.outliers
+    if not np.all(np.any(good, axis=tuple(range(len(structure.lengths))))):
+        return found.outliers, None
+    return found.outliers, direct_fit(problem.without(found.outliers), known, modes=found.modes)
+
+
+def _agree(fit: Refit, other: Refit, noise: float, search: OutlierSearch) -> bool:
+    """Whether two fits have as many modes, and differ by no more than their standard errors."""
+    if fit.rank != other.rank:
+        return False
+    distance = np.sqrt(np.mean(np.abs(to_numpy(fit.y) - to_numpy(other.y)) ** 2))
+    expected = noise * np.sqrt(fit.parameters / number_count(fit.problem))
+    return bool(distance <= search.agreement * expected)
 
 
 def _search_levels(
