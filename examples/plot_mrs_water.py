@@ -12,27 +12,20 @@ near 4.7 ppm.
 which HSVD does not.
 
 The recording is a single-voxel spectrum at 3 T from the test data of suspect
-(`mrs/SVS_30.rda`, MIT licence). It must be in the folder that `STRUCTRANK_DATA` names. A Siemens
-.rda file has a text header, followed by complex numbers. The scanner's filter distorts the first
-few samples and the last hundred. We use 256 early samples; later ones are mostly noise.
+(MIT licence), `structrank.datasets.mr_spectroscopy`. The scanner's filter distorts the first few
+samples and the last hundred. We use 256 early samples; later ones are mostly noise.
 """
 
 # sphinx_gallery_thumbnail_number = 2
 
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
 
-from structrank import Modes, frequencies
+from structrank import Modes, datasets, frequencies
 
-DWELL, CARRIER, WATER = 833e-6, 123.234655, 4.7  # s, MHz, ppm: from the header
-
-raw = (Path(os.environ["STRUCTRANK_DATA"]) / "mrs" / "SVS_30.rda").read_bytes()
-end = b">>> End of header <<<\r\n"
-numbers = np.frombuffer(raw[raw.index(end) + len(end) :], dtype="<f8").view(complex)
-fid = numbers[4:260]
+recording = datasets.mr_spectroscopy()
+DWELL, CARRIER, WATER = recording.dt, *recording.about.values()  # s, MHz, ppm
+fid = recording.values[4:260]
 n = len(fid)
 
 

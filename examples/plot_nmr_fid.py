@@ -11,25 +11,19 @@ samples that were not recorded. The usual methods are zero filling and iterative
 (IST), which searches for a spectrum with few lines.
 
 The recording is a carbon-13 decay of a protein from the test data of nmrglue
-(`nmr/nmrglue_1D_time.fid`, BSD-3 licence). We use the first 512 samples, 10 ms; the rest is mostly
-noise. The file must be in the folder that `STRUCTRANK_DATA` names.
+(BSD-3 licence), `structrank.datasets.nmr_decay`. We use the first 512 samples, 10 ms; the rest is
+mostly noise.
 """
 
 # sphinx_gallery_thumbnail_number = 2
 
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
-import nmrglue as ng
 import numpy as np
 
-from structrank import recover
+from structrank import datasets, recover
 
-folder = Path(os.environ["STRUCTRANK_DATA"])
-header, recorded = ng.pipe.read(str(folder / "nmr" / "nmrglue_1D_time.fid"))
-about = ng.pipe.guess_udic(header, recorded)[0]
-fid = recorded[:512].astype(complex)
+recording = datasets.nmr_decay()
+fid, about = recording.values[:512].astype(complex), recording.about
 t = np.arange(len(fid))
 
 # %%
@@ -59,7 +53,7 @@ print(found)
 # returns their average. The standard error is then that of these predictions, and is proportional
 # to the size of the decay.
 
-ms = 1e3 * t / about["sw"]
+ms = 1e3 * t * recording.dt
 part = slice(0, 160)
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 low, high = (found.signal.real + k * found.stderr for k in (-2, 2))
@@ -118,8 +112,8 @@ print(f"error on the removed samples: structrank {ours:.3f}, zero filling {error
 # oscillates fast.
 
 points = 2048
-frequency = np.fft.fftshift(np.fft.fftfreq(points, 1 / about["sw"]))
-ppm = (about["car"] + frequency) / about["obs"]
+frequency = np.fft.fftshift(np.fft.fftfreq(points, recording.dt))
+ppm = (about["carrier"] + frequency) / about["observed"]
 estimates = {
     "all 512 samples": fid,
     "128 samples, zero filling": np.where(removed, 0, samples),

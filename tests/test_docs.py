@@ -16,6 +16,7 @@ import pytest
 from conftest import missing_imports, nightly, steady
 
 import structrank
+import structrank.datasets
 import structrank.estimators
 import structrank.io
 import structrank.solvers.rivals
@@ -194,7 +195,13 @@ def test_benchmark_draws_a_picture_and_keeps_an_old_one(tmp_path):
     assert picture.read_bytes() == b"old"
 
 
-HOMES = (structrank, structrank.estimators, structrank.io, structrank.solvers.rivals)
+HOMES = (
+    structrank,
+    structrank.datasets,
+    structrank.estimators,
+    structrank.io,
+    structrank.solvers.rivals,
+)
 PUBLIC = {name: getattr(home, name) for home in HOMES for name in home.__all__}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
-import os
 import re
 import shutil
 import subprocess
@@ -20,7 +19,10 @@ from conftest import missing_imports, nightly, runs_nightly_checks, steady
 ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 MADE = ("_build", "gallery", "generated", "backreferences")
-SLOW = ("plot_co2", "plot_outliers", "plot_sunspots", "plot_trajectories")  # run in make nightly
+SLOW = (  # run in make nightly
+    *("plot_arm", "plot_co2", "plot_kspace", "plot_mrs_water", "plot_nmr_fid", "plot_outliers"),
+    *("plot_seismic", "plot_sunspots", "plot_trajectories"),
+)
 SAYS_A_FIGURE = r"structrank[^\n]*?\d[^\n]*\n"  # and what it is compared with, on one line
 
 
@@ -48,6 +50,7 @@ def test_pages_run(page):
 
 PUBLIC = (
     "structrank",
+    "structrank.datasets",
     "structrank.estimators",
     "structrank.io",
     "structrank.solvers.rivals",
@@ -65,24 +68,17 @@ def examples():
     return sorted(EXAMPLES.glob("plot_*.py"))
 
 
-def needs_recordings(example):
-    return "STRUCTRANK_DATA" in example.read_text()
-
-
 @pytest.fixture(scope="session")
 def site(tmp_path_factory, request):
-    """The site, built once in a folder of its own, without recordings."""
+    """The site, built once in a folder of its own."""
     slow_ones = () if runs_nightly_checks(request.config) else SLOW
-    run = [e.name for e in examples() if not needs_recordings(e) and e.stem not in slow_ones]
+    run = [e.name for e in examples() if e.stem not in slow_ones]
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*MADE))
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    environment = {k: v for k, v in os.environ.items() if k != "STRUCTRANK_DATA"}
     command = ["-m", "sphinx", "-W", "--keep-going", "-q", "-j", "2", "docs", "html"]
     command += ["-D", "sphinx_gallery_conf.filename_pattern=" + "|".join(run)]
-    done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, *command], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder / "html"
 
@@ -143,6 +139,15 @@ def test_gallery_has_ten_examples():
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
+def test_example_compares_itself_and_needs_nothing_else(example):
+    """No file beside those of the packages that it imports."""
+    text = example.read_text()
+    assert "Where it fails" in text
+    assert re.search(r'print\(\s*f?"[^"]*structrank', text)
+    assert not re.search(r"environ|open\(|np\.load|loadmat", text)
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda p: p.stem)
 def test_example_imports_what_there_is(example):
     """Also those that are not run here."""
     assert missing_imports(example) == []
@@ -153,12 +158,6 @@ def test_example_imports_what_there_is(example):
     "example", [nightly(e) if e.stem in SLOW else e for e in examples()], ids=lambda p: p.stem
 )
 def test_example_states_a_figure_beside_its_rival(example, site):
-    """In its output; examples on recordings, which are not here, in the code that prints it."""
-    text = example.read_text()
-    assert "Where it fails" in text
-    if needs_recordings(example):
-        assert re.search(r'print\(\s*f?"[^"]*structrank', text)
-        return
     page = (site / "gallery" / f"{example.stem}.html").read_text()
     outputs = "\n".join(re.findall(r"sphx-glr-script-out.*?<pre>(.*?)</pre>", page, re.DOTALL))
     assert re.search(SAYS_A_FIGURE, re.sub(r"<[^>]*>", "", outputs) + "\n")

@@ -1,6 +1,6 @@
 """
-A model of a CD player's arm from a record with gaps
-====================================================
+A model of a machine from a record with gaps
+============================================
 
 You have recorded the inputs and outputs of a machine, half of the samples were lost, and you need a
 model that predicts the outputs. Subspace methods such as N4SID cannot use missing samples, so
@@ -8,27 +8,22 @@ people interpolate first. `identify` uses the record as it is. It fills inputs a
 by minimising the nuclear norm of their joint block-Hankel matrix, and then fits the model to the
 samples that were seen.
 
-The record comes from the arm of a CD player: two inputs (the forces of its actuators) and two
-outputs (related to its tracking accuracy), 2048 samples, from DaISy (De Moor B.L.R. (ed.), DaISy:
-Database for the Identification of Systems, Department of Electrical Engineering, ESAT/STADIUS, KU
-Leuven, Belgium; file `daisy/cdplayer.mat`, not for redistribution). It must be in the folder that
-`STRUCTRANK_DATA` names. N4SID comes from the package nfoursid.
+The record is that of a simulated arm with three resonances (`structrank.datasets.plant`): two
+inputs, the forces of its motors, and two outputs with noise of a twentieth of their size, 2048
+samples. N4SID comes from the package nfoursid.
 """
 
 # sphinx_gallery_thumbnail_number = 2
-
-import os
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from nfoursid.nfoursid import NFourSID
-from scipy.io import loadmat
 
-from structrank import StateSpace, identify
+from structrank import StateSpace, datasets, identify
 
-record = loadmat(Path(os.environ["STRUCTRANK_DATA"]) / "daisy" / "cdplayer.mat")["cdplayer"]
+arm = datasets.plant()
+record = np.hstack([arm.about["inputs"], arm.samples])
 first, second = np.split(record, 2)  # one half for identification, one for the comparison
 
 
@@ -110,11 +105,11 @@ for share in shares:
 # Frequency responses
 # -------------------
 #
-# The frequency response of the arm from the first input to the first output. The inputs contain
-# almost nothing above 0.4 radians per sample, so the models are not determined there. Both models
-# of `identify`, from all and from half of the samples, have the notch at 0.23.
+# The frequency response of the arm from the first input to the first output, with its three
+# resonances. The inputs contain little above 1.2 radians per sample, so the models are not
+# determined there.
 
-omega = np.linspace(0.02, 0.4, 400)
+omega = np.linspace(0.02, 1.2, 400)
 
 
 def gain(model):
@@ -126,6 +121,7 @@ def gain(model):
 
 
 fig, ax = plt.subplots(figsize=(8, 4), layout="constrained")
+ax.plot(omega, gain(arm.about["model"]), "0.8", lw=4, label="truth")
 ax.plot(omega, gain(models[0.0]), "k", label="structrank, all samples")
 ax.plot(omega, gain(models[0.5]), "C0", label="structrank, half missing")
 ax.plot(omega, gain(rivals[0.0]), "0.6", ls="--", label="N4SID, all samples")
@@ -155,7 +151,8 @@ plt.show()
 # Where it fails
 # --------------
 #
-# The inputs are smooth, so linear interpolation is nearly right. With half of the samples missing
-# the two methods are about equal; N4SID with the best order in hindsight is slightly better. The
-# model of order 8 from all samples has a sharp resonance at 0.075, which the model from half of the
-# samples misses. Neither method can fit a nonlinear system, such as an arm that hits its stop.
+# With gaps `identify` finds one state more than the arm has. On records whose inputs change slowly
+# from sample to sample, such as that of the arm of a CD player in DaISy, linear interpolation is
+# nearly right, and with half of the samples missing both methods are about equal there. N4SID may
+# choose an unstable model, which counts as a fit of zero. Neither method can fit a nonlinear
+# system, such as an arm that hits its stop.
