@@ -60,6 +60,15 @@ class StackPairs(NamedTuple):
         return StackPairs(U, self.values[places], W, self.residuals[places])
 
 
+class ProjectedPairs(NamedTuple):
+    """Leading singular pairs of the small matrices of a Lanczos process, as rows."""
+
+    left: Array
+    values: NDArray
+    right: Array
+    residuals: NDArray
+
+
 class Matrices(Protocol):
     """Many matrices, known by their products with rows (problems, 1, size)."""
 
@@ -142,25 +151,30 @@ class StackLanczos:
         part.betas = [chosen(beta, places) for beta in self.betas]
         return part
 
-    def pairs(self, count: int) -> StackPairs:
-        """Compute the leading pairs that the bases contain."""
+    def projected(self, count: int) -> ProjectedPairs:
+        """Compute the leading pairs of the small matrices B."""
         xp, k = array_namespace(self.rest), self.steps
         alphas, betas = xp.stack(self.alphas, axis=1), xp.stack(self.betas, axis=1)
         diagonal, above = (like(np.eye(k, k=shift), alphas) for shift in (0, 1))
         B = alphas[:, :, None] * diagonal + betas[:, :, None] * above
         # The squares lose digits of small values only, and are decomposed faster.
         squares, vectors = xp.linalg.eigh(xp.matmul(transposed(B), B))
-        keep = min(count, k)
-        values = xp.sqrt(xp.clip(xp.flip(squares[:, k - keep :], axis=1), 0.0, None))
-        right = xp.flip(transposed(vectors[:, :, k - keep :]), axis=1)
+        first = k - min(count, k)
+        values = xp.sqrt(xp.clip(xp.flip(squares[:, first:], axis=1), 0.0, None))
+        right = xp.flip(transposed(vectors[:, :, first:]), axis=1)
         inverse = xp.where(values > 0, 1 / xp.where(values > 0, values, 1 + values), values)
         left = inverse[:, :, None] * xp.matmul(right, transposed(B))
         residuals = self.betas[-1] * xp.abs(left[:, 0, -1])
+        return ProjectedPairs(left, to_numpy(values), right, to_numpy(residuals))
+
+    def pairs(self, small: ProjectedPairs) -> StackPairs:
+        """Return these pairs in the original coordinates."""
+        xp, k = array_namespace(self.rest), self.steps
         U, W = (
             xp.matmul(xp.astype(mix, rows.dtype), rows[:, :k, :])
-            for mix, rows in ((left, self.left), (right, self.right))
+            for mix, rows in ((small.left, self.left), (small.right, self.right))
         )
-        return StackPairs(U, to_numpy(values), W, to_numpy(residuals))
+        return StackPairs(U, small.values, W, small.residuals)
 
 
 def top_pairs(
@@ -193,15 +207,15 @@ def top_pairs(
         process.step(matrices.matmul, matrices.rmatmul)
         if process.steps < next_check:
             continue
-        pairs = process.pairs(count)
-        small = pairs.residuals <= tolerances[places] * pairs.values[:, 0]
-        done = small | (process.steps >= max_steps)
+        small = process.projected(count)
+        accurate = small.residuals <= tolerances[places] * small.values[:, 0]
+        done = accurate | (process.steps >= max_steps)
         next_check = process.steps + max(checks.least, process.steps // checks.later)
         next_check = min(next_check, max_steps)
         if np.mean(done) < checks.leave:
             continue
         left, kept = np.flatnonzero(done), np.flatnonzero(~done)
-        finished.append((places[left], pairs.chosen(left)))
+        finished.append((places[left], process.pairs(small).chosen(left)))
         places = places[kept]
         if places.size:
             process, matrices = process.chosen(kept), matrices.chosen(kept)

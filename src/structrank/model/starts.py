@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,14 +94,19 @@ class StackStarts:
 
     def __init__(self, stack: Stack, rng: Randomness = 0) -> None:
         self.reference, self.size = stack.data, stack.kernel.shape[1]
-        self.generator = random_generator(rng)
-        if rng is None or isinstance(rng, np.random.Generator):
-            return
-        digest = hashlib.sha256(str(stack.kernel.shape).encode())
-        for part in (stack.data, stack.weights, stack.mu):
-            digest.update(np.ascontiguousarray(to_numpy(in_single_precision(part))).data)
-        words = np.frombuffer(digest.digest(), dtype=np.uint32)
-        self.generator = np.random.default_rng([int(rng), *map(int, words)])
+        self._rng, self._hash = rng, None
+        if rng is not None and not isinstance(rng, np.random.Generator):
+            parts = [to_numpy(in_single_precision(x)) for x in (stack.data, stack.weights)]
+            thread = ThreadPoolExecutor(1)  # the solver goes on meanwhile
+            self._hash = thread.submit(_hash, f"{stack.kernel.shape}", *parts, stack.mu)
+            thread.shutdown(wait=False)
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """The source of the vectors."""
+        if self._hash is None:
+            return random_generator(self._rng)
+        return np.random.default_rng([cast(int, self._rng), *self._hash.result()])
 
     def draw(self) -> Array:
         """Draw the next vector, as a row (1, 1, N)."""
@@ -156,6 +163,14 @@ def _digest(problem: Problem, X: LowRank) -> list[int]:
         digest.update(_rounded(part).tobytes())
     mu = f"{problem.mu / size:.6g}" if size > 0 else ""
     digest.update(f"{problem.structure!r} {mu} {X.shape}".encode())
+    return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]
+
+
+def _hash(name: str, *parts: NDArray) -> list[int]:
+    """A hash of arrays, as non-negative integers."""
+    digest = hashlib.sha256(name.encode())
+    for part in parts:
+        digest.update(np.ascontiguousarray(part).data)
     return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]
 
 
