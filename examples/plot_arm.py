@@ -151,7 +151,7 @@ plt.show()
 # Where it fails
 # --------------
 #
-# With gaps `identify` finds one state more than the arm has. On records whose inputs change slowly
+# With gaps `identify` finds more states than the arm has. On records whose inputs change slowly
 # from sample to sample, such as that of the arm of a CD player in DaISy, linear interpolation is
 # nearly right, and with half of the samples missing both methods are about equal there. N4SID may
 # choose an unstable model, which counts as a fit of zero. Neither method can fit a nonlinear

@@ -53,15 +53,16 @@ def check_regular(index: Any) -> None:
             raise ValueError(
                 f"the index is irregular (around {around}), but equally spaced times are expected: "
                 'make it regular first, for example with samples.resample("D").mean() or '
-                'samples.asfreq("D"), which put NaN where nothing was measured; a file is read '
-                "with regular times by structrank.io.read(path, regular=True)"
+                'samples.asfreq("D"), which put NaN where nothing was measured; recover, impute '
+                "and forecast do so with regular=True, and so does structrank.io.read(path, "
+                "regular=True)"
             )
         return
     raise ValueError(
         f"the index is irregular (around {around}), but equal steps are expected: put the samples "
         "on a regular grid first, for example with samples.reindex(...), which puts NaN where "
-        "nothing was measured; a file is read with regular steps by structrank.io.read(path, "
-        "regular=True)"
+        "nothing was measured; recover, impute and forecast do so with regular=True, and so does "
+        "structrank.io.read(path, regular=True)"
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._watch import clock
 from ..io.containers import unwrap
+from ..io.regular_samples import regular_samples, what_was_done
 from ..io.saved_results import savable
 from ..solvers.stopping import Status
 from ..views.content import Report
@@ -72,7 +73,12 @@ class Complete(Recovery):
 
     def _rows(self) -> list[tuple[str, str]]:
         shape = " x ".join(map(str, np.shape(self.signal)))
-        return [("signal", shape), ("gaps", "nothing is missing: all values stay as they are")]
+        index = what_was_done(self.samples)
+        return [
+            *index,
+            ("signal", shape),
+            ("gaps", "nothing is missing: all values stay as they are"),
+        ]
 
 
 def impute(samples: Any, **options: Any) -> Recovery:
@@ -103,6 +109,7 @@ def impute(samples: Any, **options: Any) -> Recovery:
     True
     """
     began, channels = clock(), options.get("channels")
+    samples = regular_samples(samples, options.pop("regular", False))
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
     if np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False):

@@ -12,6 +12,7 @@ from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from .._watch import Watch, clock, watched
 from ..io.containers import Unwrapped, unwrap
+from ..io.regular_samples import regular_samples, what_was_done
 from ..io.saved_results import Saved, savable
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
@@ -141,6 +142,7 @@ class Forecast(Summary, Reportable, Saved):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
+            *what_was_done(self.samples),
             ("steps", str(len(self.mean))),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
@@ -162,6 +164,7 @@ def forecast(
     channels: int | None = None,
     sigma: float | None = None,
     dt: float | None = None,
+    regular: bool | str | float = False,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
     effort: str = "normal",
@@ -200,6 +203,8 @@ def forecast(
         Standard deviation of the noise, if known.
     dt : float, optional
         Seconds between samples, for frequencies in Hz; see `recover`.
+    regular : bool, str or float
+        Make the index regular first; see `recover`.
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
@@ -231,10 +236,8 @@ def forecast(
     reach = interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
     known = None if rank is None else positive_int(rank, "rank")
-    given = unwrap(samples, channels)
-    values = to_numpy(given.values)
-    channels = given.channels if channels is None else channels
-    _check_series(values, channels)
+    samples = regular_samples(samples, regular)
+    given, values, channels = _series(samples, channels)
     sampling = signal_sampling(samples, channels, dt)
     units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
     values = units.common(values)
@@ -313,6 +316,15 @@ def _past_error(found: Sequence[GroupForecast]) -> float:
     """Return the root mean square error of forecasts of known samples, over channels."""
     errors = [one.error for one in found for _ in one.members]
     return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _series(samples: Any, channels: int | None) -> tuple[Unwrapped, NDArray, int | None]:
+    """Return the samples, their numbers and the axis of channels, after checks."""
+    given = unwrap(samples, channels)
+    values = to_numpy(given.values)
+    channels = given.channels if channels is None else channels
+    _check_series(values, channels)
+    return given, values, channels
 
 
 def _check_series(

@@ -12,6 +12,7 @@ from .._array import NDArray, to_numpy
 from .._checks import one_of
 from .._watch import clock, watched
 from ..io.containers import Unwrapped, unwrap
+from ..io.regular_samples import regular_samples
 from ..io.sampling import Sampling
 from .caller import status_of
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
@@ -46,6 +47,7 @@ def recover(
     max_gap: int | None = None,
     bounds: tuple[float | None, float | None] | None = None,
     dt: float | None = None,
+    regular: bool | str | float = False,
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
@@ -114,6 +116,10 @@ def recover(
     dt : float, optional
         Seconds between samples, for frequencies in Hz and times in seconds. Default: from the
         index, if it has times, or a unit in its name such as "time (ms)".
+    regular : bool, str or float
+        Make the index of a pandas object regular first: rows of NaN where times are left out, small
+        moves where they jitter. True finds the step; "10min", "1month" or a number gives it. The
+        summary says what was done.
     undamped : bool
         The modes are known to be undamped.
     robust : bool
@@ -151,6 +157,7 @@ def recover(
     one_of(kind, KINDS, "kind")
     limits = Limits.of(level, max_gap, bounds)
     began, (tried, max_time) = clock(), checked(effort, max_time)
+    samples = regular_samples(samples, regular)
     given = unwrap(samples, channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
     limits.check(given.values, axis)

@@ -12,6 +12,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from ..io.containers import unwrap
+from ..io.regular_samples import what_was_done
 from ..io.sampling import Sampling
 from ..io.saved_results import NotSaved, Saved, savable
 from ..modal.modes import Modes
@@ -211,6 +212,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         values = to_numpy(unwrap(self.samples, self.channels).values)
         seen = np.count_nonzero(~np.isnan(values) & ~self.outliers)
         rows = [
+            *what_was_done(self.samples),
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),

@@ -36,6 +36,7 @@ def frequencies(
     rank: int | None = None,
     sigma: float | None = None,
     dt: float | None = None,
+    regular: bool | str | float = False,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
     effort: str = "normal",
@@ -65,6 +66,8 @@ def frequencies(
     dt : float, optional
         Seconds between samples, for tables and pictures in Hz and seconds. Default: from the index,
         if it has times, or a unit in its name such as "time (ms)".
+    regular : bool, str or float
+        Make the index regular first; see `recover`.
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
@@ -112,6 +115,7 @@ def frequencies(
         rank=rank,
         sigma=sigma,
         dt=dt,
+        regular=regular,
         kind=FitOfModes.name,
         undamped=undamped,
         rng=rng,
