@@ -59,6 +59,7 @@ _HOMES = {
     "signals": (
         "Cost",
         "Forecast",
+        "IrregularRecovery",
         "Recovery",
         "ResidualDiagnostics",
         "SignalComponents",

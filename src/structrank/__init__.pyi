@@ -35,6 +35,7 @@ from .selection import (
 from .signals import (
     Cost,
     Forecast,
+    IrregularRecovery,
     Recovery,
     ResidualDiagnostics,
     SignalComponents,
@@ -121,6 +122,7 @@ __all__ = [
     "History",
     "Huber",
     "Indexed",
+    "IrregularRecovery",
     "Logistic",
     "Loss",
     "LowRank",

@@ -51,7 +51,7 @@ class Unwrapped:
     channels: int | None = None
 
 
-def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
+def unwrap(samples: Any, channels: int | None = None, *, regular: bool = True) -> Unwrapped:
     """Take the numbers out of an array, pandas Series or DataFrame, or xarray DataArray.
 
     The columns of a DataFrame are channels. An index must be regular, because the samples of a
@@ -63,6 +63,8 @@ def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
         NaN, None or NA where missing.
     channels : int, optional
         The axis that holds channels. Its names or numbers need not be regular.
+    regular : bool
+        Raise an error if the index of a pandas object is not regular.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
     """
     libraries = {ancestor.__module__.split(".")[0] for ancestor in type(samples).__mro__}
     if "pandas" in libraries:
-        return _from_pandas(samples)
+        return _from_pandas(samples, regular)
     if "xarray" in libraries:
         return _from_xarray(samples, channels)
     if isinstance(samples, np.ma.MaskedArray):
@@ -93,7 +95,7 @@ def unwrap(samples: Any, channels: int | None = None) -> Unwrapped:
     return Unwrapped(in_range(values), wrap, follow=wrap)
 
 
-def _from_pandas(samples: Any) -> Unwrapped:
+def _from_pandas(samples: Any, regular: bool) -> Unwrapped:
     import pandas as pd
 
     if not isinstance(samples, (pd.Series, pd.DataFrame)):
@@ -109,7 +111,8 @@ def _from_pandas(samples: Any) -> Unwrapped:
                 f"column {name!r} has dtype {column.dtype}, but numbers are expected: convert it "
                 "with pd.to_numeric, or drop it"
             )
-    check_regular(samples.index)
+    if regular:
+        check_regular(samples.index)
     kinds = {np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype)) for _, column in columns}
     kind = np.result_type(*kinds, *(() if kinds <= SINGLE else (float,)))
     values = samples.to_numpy(dtype=kind, na_value=np.nan)

@@ -55,14 +55,15 @@ def check_regular(index: Any) -> None:
                 'make it regular first, for example with samples.resample("D").mean() or '
                 'samples.asfreq("D"), which put NaN where nothing was measured; recover, impute '
                 "and forecast do so with regular=True, and so does structrank.io.read(path, "
-                "regular=True)"
+                'regular=True); recover takes irregular times as they are with times="index"'
             )
         return
     raise ValueError(
         f"the index is irregular (around {around}), but equal steps are expected: put the samples "
         "on a regular grid first, for example with samples.reindex(...), which puts NaN where "
         "nothing was measured; recover, impute and forecast do so with regular=True, and so does "
-        "structrank.io.read(path, regular=True)"
+        "structrank.io.read(path, regular=True); recover takes irregular times as they are with "
+        'times="index"'
     )
 
 

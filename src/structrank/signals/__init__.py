@@ -8,6 +8,7 @@ from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecasting import Forecast, forecast
+from .irregular import IrregularRecovery
 from .loading import load
 from .many_signals import recover_many
 from .outliers import find_outliers
@@ -21,6 +22,7 @@ from .tables import modes_table
 __all__ = [
     "Cost",
     "Forecast",
+    "IrregularRecovery",
     "Recovery",
     "ResidualDiagnostics",
     "SignalComponents",

@@ -108,17 +108,21 @@ def impute(samples: Any, **options: Any) -> Recovery:
     >>> bool(np.allclose(filled, np.cos(0.3 * np.arange(100)), atol=1e-5))
     True
     """
-    began, channels = clock(), options.get("channels")
-    samples = regular_samples(samples, options.pop("regular", False))
-    given = unwrap(samples, channels)
+    began, channels, gridded = clock(), options.get("channels"), options.get("times") is None
+    if gridded:
+        samples = regular_samples(samples, options.pop("regular", False))
+    given = unwrap(samples, channels, regular=gridded)
     values = to_numpy(given.values)
-    if np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False):
+    whole = np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False)
+    if whole and gridded:
         return _complete(samples, options, began)
     found = recover(samples, **options)
     missing = np.isnan(values) | found.outliers
 
     def kept(part: Any, elsewhere: Any) -> Any:
-        return given.wrap(np.where(missing, to_numpy(unwrap(part, channels).values), elsewhere))
+        return given.wrap(
+            np.where(missing, to_numpy(unwrap(part, channels, regular=gridded).values), elsewhere)
+        )
 
     return replace(
         found,

@@ -25,6 +25,11 @@ class NoiseLevels:
     typical: float | None = None
     weights: NDArray | None = None
 
+    @property
+    def levels(self) -> NDArray | None:
+        """The standard deviation of every sample; None if all are the same."""
+        return None if self.weights is None else np.asarray((self.typical or 1.0) / self.weights)
+
     @classmethod
     def of(cls, sigma: Any, values: Any, **others: Any) -> NoiseLevels:
         """Return the levels that a caller gave as a number or an array, or raise an error.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +24,7 @@ from .estimates import Estimate
 from .estimation import AUTO, Found
 from .finding import find_signal
 from .given_seasons import given_seasons
+from .irregular import Control, Gridded, recover_irregular
 from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
@@ -48,6 +50,7 @@ def recover(
     bounds: tuple[float | None, float | None] | None = None,
     dt: float | None = None,
     regular: bool | str | float = False,
+    times: Any = None,
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
@@ -120,6 +123,12 @@ def recover(
         Make the index of a pandas object regular first: rows of NaN where times are left out, small
         moves where they jitter. True finds the step; "10min", "1month" or a number gives it. The
         summary says what was done.
+    times : array or "index", optional
+        Irregular times of the samples of one real series: numbers or dates, in any order, or
+        "index" for the index of a pandas Series. There is no grid in between: the estimate is a
+        sum of processes in continuous time (trend, oscillators, autoregressive part, noise), whose
+        parameters have the largest likelihood. Samples that are NaN tell at which other times the
+        series is wanted, later ones included. The result is an `IrregularRecovery`.
     undamped : bool
         The modes are known to be undamped.
     robust : bool
@@ -154,19 +163,18 @@ def recover(
     >>> bool(abs(found.signal - truth).max() < 0.1)
     True
     """
-    one_of(kind, KINDS, "kind")
     limits = Limits.of(level, max_gap, bounds)
+    if times is not None:
+        control = Control(effort, max_time, progress)
+        gridded = Gridded(window, channels, mu, rank, season, dt, undamped, robust, regular)
+        return recover_irregular(samples, times, kind, limits, sigma, control, gridded)
     began, (tried, max_time) = clock(), checked(effort, max_time)
-    samples = regular_samples(samples, regular)
-    given = unwrap(samples, channels)
+    given = unwrap(samples := regular_samples(samples, regular), channels)
     axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
     limits.check(given.values, axis)
     sampling = signal_sampling(samples, axis, dt)
-    only = kind if kind in (FitOfModes.name, ConvexSolution.name) else None
-    seasons = given_seasons(season, given.values, axis, kind=only, mu=mu)
-    convex = kind if kind == ConvexSolution.name else None
-    levels = NoiseLevels.of(sigma, given.values, channels=axis, mu=mu, kind=convex, robust=robust)
-    known = Known(mu, rank, levels.typical, undamped, rng, seasons, levels.weights)
+    plain = Known(mu, rank, None, undamped, rng)
+    known = _known(plain, given.values, axis, kind, season, sigma, robust)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(given.values), window, axis)
     may_be_large = window is rank is None and kind == AUTO
@@ -182,6 +190,19 @@ def recover(
         status=status,
         seconds=clock() - began,
     )
+
+
+def _known(
+    plain: Known, values: Any, axis: int | None, kind: str, season: Any, sigma: Any, robust: bool
+) -> Known:
+    """What the caller knows, with seasons and noise levels, or an error if that does not fit."""
+    one_of(kind, KINDS, "kind")
+    convex = kind if kind == ConvexSolution.name else None
+    modal = kind if kind == FitOfModes.name else None
+    mu = plain.mu
+    seasons = given_seasons(season, values, axis, kind=convex or modal, mu=mu)
+    levels = NoiseLevels.of(sigma, values, channels=axis, mu=mu, kind=convex, robust=robust)
+    return replace(plain, sigma=levels.typical, seasons=seasons, weights=levels.weights)
 
 
 def _answer(

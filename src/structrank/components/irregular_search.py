@@ -1,0 +1,320 @@
+"""Fits of a series at any times: which processes it needs, by likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._array import NDArray
+from .._watch import tell, time_is_up
+from ..systems.chunks import Gaussian
+from ..systems.likelihood import value_and_gradient
+from ..systems.smoothing import smoothed
+from .conditioning import records
+from .irregular import ContinuousComponents
+from .mixture import Averaging, SeriesEstimate
+from .periodogram import strongest_frequency
+
+
+@dataclass(frozen=True)
+class ContinuousSearch:
+    """What is tried for a series at irregular times; set by hand on simulated series.
+
+    Variances are those of a series of deviation one, and the unit of time is the mean step.
+
+    Attributes
+    ----------
+    oscillators : int
+        Oscillators at most.
+    patience : int
+        Oscillators in a row that may not help before the search ends.
+    steps, accuracy : int, float
+        Iterations of L-BFGS at most, and the relative change of the log-likelihood at its end.
+    variances, rates, cycle_rates : tuple of float
+        Ranges of variances, and of rates of oscillators and of the Ornstein-Uhlenbeck process.
+    frequency_reach : float
+        How far a frequency may move from its start, in cycles over the span of the series.
+    slack : float
+        Fits are kept whose criterion exceeds the best one by less.
+    """
+
+    oscillators: int = 6
+    patience: int = 2
+    steps: int = 60
+    accuracy: float = 1e-6
+    variances: tuple[float, float] = (1e-9, 100.0)
+    rates: tuple[float, float] = (1e-7, 1.0)
+    cycle_rates: tuple[float, float] = (1e-4, 3.0)
+    frequency_reach: float = 1.0
+    slack: float = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousFit:
+    """Components with their most likely parameters.
+
+    Attributes
+    ----------
+    components : ContinuousComponents
+    parameters : ndarray
+    loglikelihood : float
+    """
+
+    components: ContinuousComponents
+    parameters: NDArray
+    loglikelihood: float
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters by their names."""
+        return dict(zip(self.components.names, self.parameters.tolist(), strict=True))
+
+    @property
+    def information(self) -> float:
+        """Akaike's criterion, corrected for few samples; the place of a frequency counts twice."""
+        count = len(self.parameters) + self.components.oscillators
+        spare = max(len(self.components.times) - count - 1, 1)
+        return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare
+
+    @property
+    def frequencies(self) -> list[float]:
+        """Angular frequencies of the oscillators."""
+        return [self.values[f"frequency {k + 1}"] for k in range(self.components.oscillators)]
+
+    def at(self, times: NDArray) -> ContinuousFit:
+        """The same processes at other times."""
+        return replace(self, components=replace(self.components, times=times))
+
+    def gaussian(self, noise: NDArray | None = None) -> Gaussian:
+        """The system for the filter, with the noise of every sample if it is known."""
+        return _gaussian(self.components, self.parameters, noise)
+
+
+def _gaussian(
+    components: ContinuousComponents, parameters: NDArray, noise: NDArray | None
+) -> Gaussian:
+    H, W, P = components.matrices(parameters)
+    if noise is not None:
+        W[:, 0, 0] = noise**2
+    return Gaussian(H, W, np.zeros(len(P)), P, np.zeros(len(P), dtype=bool))
+
+
+def most_likely_at(
+    components: ContinuousComponents,
+    y: NDArray,
+    start: dict[str, float],
+    noise: NDArray | None = None,
+    search: ContinuousSearch = ContinuousSearch(),
+) -> ContinuousFit:
+    """Maximise the likelihood from a start.
+
+    Parameters
+    ----------
+    components : ContinuousComponents
+    y : ndarray
+        Without gaps, of mean zero and deviation one, one sample per time.
+    start : dict of str to float
+        Parameters to start from, by their names.
+    noise : ndarray, optional
+        Standard deviation of the noise of every sample, if it is known.
+    search : ContinuousSearch
+    """
+    record = records([y])
+
+    def negative(parameters: NDArray) -> tuple[float, NDArray]:
+        try:
+            score = value_and_gradient(_gaussian(components, parameters, noise), record)
+        except ValueError:  # rounding decides, far from all that series show
+            return np.inf, np.zeros(len(parameters))
+        return -score.value, -components.gradient(parameters, score)
+
+    first = np.array([start[name] for name in components.names])
+    bounds = np.array([_range(name, start, components.times, search) for name in components.names])
+    found = minimize(
+        negative,
+        np.clip(first, bounds[:, 0], bounds[:, 1]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": search.steps, "ftol": search.accuracy},
+    )
+    return ContinuousFit(components, found.x, -float(found.fun))
+
+
+def _range(
+    name: str, start: dict[str, float], times: NDArray, search: ContinuousSearch
+) -> tuple[float, float]:
+    """Bounds of a parameter."""
+    if name.startswith("frequency"):
+        reach = 2 * np.pi * search.frequency_reach / (times[-1] - times[0])
+        return max(start[name] - reach, 0.0), start[name] + reach
+    ends = search.variances
+    if "rate" in name:
+        ends = search.cycle_rates if name.startswith("cycle") else search.rates
+    return float(np.log(ends[0])), float(np.log(ends[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class ContinuousSeries:
+    """Fits of a series at irregular times.
+
+    Attributes
+    ----------
+    fits : list of ContinuousFit
+        Those with the most information first.
+    offset, scale, unit : float
+        What was subtracted from the samples, what they were divided by, and the unit of time.
+    """
+
+    fits: list[ContinuousFit]
+    offset: float
+    scale: float
+    unit: float
+
+    @cached_property
+    def weights(self) -> NDArray:
+        """The weight of each fit."""
+        criteria = np.array([fit.information for fit in self.fits])
+        weights = np.exp((criteria[0] - criteria) / (2 * Averaging().temperature))
+        return np.asarray(weights / np.sum(weights))
+
+    @property
+    def optimism(self) -> float:
+        """Factor by which errors grow, as the parameters were fitted (Akaike's final error)."""
+        counts = [len(fit.parameters) / len(fit.components.times) for fit in self.fits]
+        share = min(float(self.weights @ counts), 0.5)
+        return float(np.sqrt((1 + share) / (1 - share)))
+
+    def smooth(
+        self, times: NDArray, samples: NDArray, noise: NDArray | None = None
+    ) -> SeriesEstimate:
+        """Estimate the series at times in increasing order.
+
+        Parameters
+        ----------
+        times, samples : ndarray
+            NaN where the series is not seen but wanted.
+        noise : ndarray, optional
+            Standard deviation of the noise of every sample, if it is known.
+        """
+        y, at = (samples - self.offset) / self.scale, times / self.unit
+        own = None if noise is None else noise / self.scale
+        means, variances = [], []
+        for fit in self.fits:
+            found = smoothed(fit.at(at).gaussian(own), records([y]))
+            means.append(found.states[:, :, 0, 0] @ fit.components.shown)
+            variances.append(found.signal_variances[:, 0, 0])
+        mean = self.weights @ np.array(means)
+        variance = self.weights @ (np.array(variances) + (np.array(means) - mean) ** 2)
+        sigma = None
+        if own is None:
+            white = np.sqrt(self.weights @ [np.exp(fit.values["white"]) for fit in self.fits])
+            own, sigma = white, self.scale * float(white)
+        variance, factor = np.maximum(variance, 0.0), self.scale * self.optimism
+        return SeriesEstimate(
+            self.offset + self.scale * mean,
+            factor * np.sqrt(variance),
+            factor * np.sqrt(variance + own**2),
+            sigma,
+        )
+
+
+def fit_irregular(
+    times: NDArray,
+    samples: NDArray,
+    noise: NDArray | None = None,
+    search: ContinuousSearch = ContinuousSearch(),
+) -> ContinuousSeries:
+    """Find the processes that a series at irregular times is the sum of.
+
+    Parameters
+    ----------
+    times, samples : ndarray
+        Times in increasing order, and samples without gaps.
+    noise : ndarray, optional
+        Standard deviation of the noise of every sample. Default: one that is fitted for all.
+    search : ContinuousSearch
+
+    Returns
+    -------
+    ContinuousSeries
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components.irregular_search import ContinuousSearch, fit_irregular
+    >>> rng = np.random.default_rng(0)
+    >>> times = np.sort(50 * rng.random(40))
+    >>> samples = np.cos(0.7 * times) + 0.1 * rng.standard_normal(40)
+    >>> fitted = fit_irregular(times, samples, search=ContinuousSearch(oscillators=1))
+    >>> [round(frequency / fitted.unit, 2) for frequency in fitted.fits[0].frequencies]
+    [0.7]
+    """
+    offset, scale = float(np.mean(samples)), float(np.std(samples)) or 1.0
+    unit = float(times[-1] - times[0]) / (len(times) - 1)
+    series = _Series(times / unit, (samples - offset) / scale, noise, search)
+    if noise is not None:
+        series = replace(series, noise=noise / scale)
+    fits = series.with_oscillators(series.fitted((), True, [], {}))
+    best = min(fits, key=lambda fit: fit.information)
+    for drifts, cycle in (((), False), (("level", "slope"), False), (("level",), True)):
+        free = noise is None or drifts or cycle or best.frequencies
+        if free and not time_is_up():
+            fits.append(series.fitted(drifts, cycle, best.frequencies, best.values))
+    fits.sort(key=lambda fit: fit.information)
+    kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
+    return ContinuousSeries(kept, offset, scale, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """A series of deviation one in units of its mean step, and how it is fitted."""
+
+    times: NDArray
+    y: NDArray
+    noise: NDArray | None
+    search: ContinuousSearch
+
+    def fitted(
+        self,
+        drifts: tuple[str, ...],
+        cycle: bool,
+        frequencies: Sequence[float],
+        start: dict[str, float],
+    ) -> ContinuousFit:
+        """Fit processes from a start, or from the usual one."""
+        span = float(self.times[-1] - self.times[0])
+        values = {"white": -2.0, "level": -3.0, "slope": -9.0, "cycle": -1.0, "cycle rate": -1.0}
+        for k, frequency in enumerate(frequencies):
+            wave = {f"size {k + 1}": -1.0, f"rate {k + 1}": float(np.log(0.3 / span))}
+            values |= {**wave, f"frequency {k + 1}": frequency}
+        measured = self.noise is not None
+        components = ContinuousComponents(
+            self.times, drifts, cycle, len(frequencies), measured=measured
+        )
+        return most_likely_at(components, self.y, values | start, self.noise, self.search)
+
+    def with_oscillators(self, fit: ContinuousFit) -> list[ContinuousFit]:
+        """Add oscillators as long as they help; all fits on the way."""
+        fits, best, idle = [fit], fit, 0
+        tried: list[float] = []
+        while best.components.oscillators < self.search.oscillators and idle < self.search.patience:
+            if time_is_up():
+                break
+            known = [*best.frequencies, *tried]
+            frequency = strongest_frequency(self.times, self.y, self.noise, known)
+            components = best.components
+            more = self.fitted(
+                components.drifts, components.cycle, [*best.frequencies, frequency], best.values
+            )
+            tell(f"{len(best.frequencies) + 1} oscillators: criterion {more.information:.4g}")
+            fits.append(more)
+            if more.information < best.information:
+                best, idle = more, 0
+            else:
+                tried, idle = [*tried, frequency], idle + 1
+        return fits

@@ -1,0 +1,271 @@
+"""Recover a series from samples at irregular times, with no grid in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._array import NDArray, to_numpy
+from .._checks import finite_or_missing, one_of
+from .._watch import clock, watched
+from ..components.irregular_draws import irregular_draws
+from ..components.irregular_search import ContinuousSearch, ContinuousSeries, fit_irregular
+from ..io.containers import Unwrapped, unwrap
+from ..io.times import numbers_of_times
+from ..solvers.result import Result
+from ..views import Labels, plot_signal
+from ..views.content import Report
+from .caller import status_of
+from .candidates import ComponentModel
+from .component_series import SignalComponents
+from .effort import checked
+from .estimates import Estimate
+from .estimation import AUTO
+from .limits import Limits
+from .noise_levels import NoiseLevels
+from .recovery_result import Recovery
+from .reports import noise_text
+from .residuals import ResidualDiagnostics
+
+KINDS = (AUTO, ComponentModel.name)  # of estimates at irregular times
+FEWEST = 8  # samples of a series, as for forecasts
+
+
+@dataclass(frozen=True)
+class OscillatorCounts:
+    """How many oscillators are tried, by effort; about half and twice the usual number."""
+
+    fast: int = 3
+    normal: int = 6
+    thorough: int = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IrregularRecovery(Recovery):
+    """A series that was recovered from samples at irregular times.
+
+    Attributes
+    ----------
+    times : ndarray
+        The times of the samples: numbers, or days since the first one.
+    frequencies : ndarray
+        Frequencies of the oscillators of the most likely fit, in cycles per unit of time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import recover
+    >>> rng = np.random.default_rng(0)
+    >>> times = np.append(50 * rng.random(40), 25.0)
+    >>> samples = np.cos(times) + 0.1 * rng.standard_normal(41)
+    >>> samples[-1] = np.nan  # wanted at 25
+    >>> found = recover(samples, times=times, effort="fast")
+    >>> (2 * np.pi * found.frequencies).round(2), bool(abs(found.signal[-1] - np.cos(25)) < 0.1)
+    (array([1.]), True)
+    """
+
+    times: NDArray
+    frequencies: NDArray
+
+    def plot(self, ax: Any = None) -> Any:
+        order = np.argsort(self.times, kind="stable")
+        samples, signal, stderr = (
+            to_numpy(unwrap(part, regular=False).values)[order]
+            for part in (self.samples, self.signal, self.stderr)
+        )
+        labels = Labels(positions=self.times[order], axis="time")
+        return plot_signal(samples, signal, stderr, labels=labels, ax=ax)
+
+    def components(self) -> SignalComponents:
+        raise _only_regular("components")
+
+    def residuals(self) -> ResidualDiagnostics:
+        raise _only_regular("residuals")
+
+    def plot_scree(self, ax: Any = None, *, count: int = 30) -> Any:
+        raise _only_regular("a scree plot")
+
+    def report(self) -> Report:
+        raise _only_regular("a report")
+
+    def _rows(self) -> list[tuple[str, str]]:
+        values = to_numpy(unwrap(self.samples, regular=False).values)
+        found = ", ".join(f"{frequency:.4g}" for frequency in self.frequencies)
+        return [
+            ("signal", f"{len(values)} times, {np.count_nonzero(~np.isnan(values))} values seen"),
+            ("frequencies", found or "none"),
+            ("noise", noise_text(self.sigma, "sigma")),
+            ("estimate", "trend, oscillators, autoregressive part and noise in continuous time"),
+        ]
+
+
+@dataclass(frozen=True)
+class Control:
+    """Arguments of `recover` that control its time."""
+
+    effort: str
+    max_time: float | None
+    progress: bool
+
+
+class Gridded(NamedTuple):
+    """Arguments of `recover` that need equally spaced samples: None or False if not given."""
+
+    window: Any
+    channels: Any
+    mu: Any
+    rank: Any
+    season: Any
+    dt: Any
+    undamped: Any
+    robust: Any
+    regular: Any
+
+
+def recover_irregular(
+    samples: Any,
+    times: Any,
+    kind: str,
+    limits: Limits,
+    sigma: Any,
+    control: Control,
+    gridded: Gridded,
+) -> IrregularRecovery:
+    """Recover a real series from samples at irregular times.
+
+    Parameters
+    ----------
+    samples : array or pandas Series
+        NaN where the series is not seen but wanted.
+    times : array or "index"
+        One for each sample, in any order.
+    kind : str
+    limits : Limits
+    sigma : float or array, optional
+        Standard deviation of the noise, if known.
+    control : Control
+    gridded : Gridded
+
+    Returns
+    -------
+    IrregularRecovery
+    """
+    one_of(kind, KINDS, "kind, with times,")
+    began, (_, max_time) = clock(), checked(control.effort, control.max_time)
+    given = unwrap(samples, regular=False)
+    values, at = _checked(samples, given, times, {**gridded._asdict(), "max_gap": limits.max_gap})
+    sigma = None if sigma is None else np.broadcast_to(np.asarray(sigma), values.shape)
+    series = _Series(at, values, NoiseLevels.of(sigma, values).levels)
+    with watched(max_time, control.progress) as watch:
+        fitted = series.fitted(getattr(OscillatorCounts(), control.effort))
+    estimate, none = series.estimate(fitted), np.zeros(len(values), dtype=bool)
+    signal, stderr, lower, upper = map(given.wrap, limits.parts(estimate, none))
+    return IrregularRecovery(
+        signal=signal,
+        stderr=stderr,
+        lower=lower,
+        upper=upper,
+        level=limits.level,
+        rank=estimate.rank,
+        modes=None,
+        sigma=estimate.sigma if series.noise is None else series.noise,
+        kind=ComponentModel.name,
+        outliers=none,
+        left=none,
+        draw=partial(limits.draws, estimate, none),
+        solve=_no_solution,
+        selection=None,
+        seasons=(),
+        sampling=None,
+        channels=None,
+        samples=samples,
+        groups=[(0,)],
+        status=status_of(watch, "recover"),
+        seconds=clock() - began,
+        times=at,
+        frequencies=np.array(fitted.fits[0].frequencies) / (2 * np.pi * fitted.unit),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Series:
+    """Samples at times in any order, and their noise levels if these are known."""
+
+    times: NDArray
+    values: NDArray
+    noise: NDArray | None
+
+    @cached_property
+    def order(self) -> NDArray:
+        return np.argsort(self.times, kind="stable")
+
+    @property
+    def sorted(self) -> tuple[NDArray, NDArray, NDArray | None]:
+        """Times in increasing order, with samples and noise levels."""
+        noise = None if self.noise is None else self.noise[self.order]
+        return self.times[self.order], self.values[self.order], noise
+
+    def fitted(self, oscillators: int) -> ContinuousSeries:
+        """Fit the samples that are seen."""
+        t, y, noise = self.sorted
+        seen = ~np.isnan(y)
+        search = ContinuousSearch(oscillators=oscillators)
+        return fit_irregular(t[seen], y[seen], None if noise is None else noise[seen], search)
+
+    def estimate(self, fitted: ContinuousSeries) -> Estimate:
+        """The series at all times, in the order given."""
+        t, y, noise = self.sorted
+        found, back = fitted.smooth(t, y, noise), np.argsort(self.order)
+
+        def errors(n: int, rng: np.random.Generator) -> NDArray:
+            return irregular_draws(fitted, t, y, noise, n, rng)[:, back]
+
+        signal, stderr, deviation = (
+            part[back] for part in (found.signal, found.stderr, found.deviation)
+        )
+        order = fitted.fits[0].components.order
+        return Estimate(
+            signal, stderr, order, sigma=found.sigma, deviation=deviation, errors=errors
+        )
+
+
+def _checked(
+    samples: Any, given: Unwrapped, times: Any, regular: Mapping[str, Any]
+) -> tuple[NDArray, NDArray]:
+    """Return samples and times as numbers, or raise an error."""
+    values = to_numpy(given.values)
+    if values.ndim != 1 or np.iscomplexobj(values):
+        kind = "complex " if np.iscomplexobj(values) else ""
+        raise ValueError(
+            f"times are given, but the samples are {kind}of shape {values.shape}: irregular times "
+            "are for one real series, so pass one column at a time"
+        )
+    for name, value in regular.items():
+        if value is not None and value is not False:
+            raise ValueError(
+                f"times and {name}={value!r} are given, but {name} needs regular times: pass one "
+                "of both"
+            )
+    finite_or_missing(values, "samples")
+    at = numbers_of_times(times, samples)
+    seen = ~np.isnan(values)
+    if np.count_nonzero(seen) < FEWEST or np.ptp(at[seen]) == 0:
+        raise ValueError(
+            f"{np.count_nonzero(seen)} values are seen, but {FEWEST} or more at different times "
+            "are expected"
+        )
+    return values.astype(float), at
+
+
+def _no_solution() -> Result:
+    raise _only_regular("a convex solution")
+
+
+def _only_regular(what: str) -> ValueError:
+    return ValueError(
+        f"the times are irregular, so {what} is not available: that needs equally spaced samples"
+    )
