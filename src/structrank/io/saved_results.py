@@ -72,7 +72,7 @@ def savable(omit: dict[str, str] | None = None, computed: tuple[str, ...] = ()) 
     Parameters
     ----------
     omit : dict of str to str, optional
-        Fields that are not saved, with what they are in words.
+        Fields that are not saved, with what they are in words. Functions are never saved.
     computed : tuple of str
         Cached properties that are computed before, and saved.
 
@@ -172,8 +172,9 @@ class _ResultWriter(Writer):
         content = {}
         for field in fields(value):
             part = getattr(value, field.name)
-            if field.name in savable.omit and part is not None:
-                part = NotSaved(savable.omit[field.name])
+            left_out = field.name in savable.omit or callable(part)
+            if left_out and part is not None and not isinstance(part, NotSaved):
+                part = NotSaved(savable.omit.get(field.name, f"what {field.name} computes"))
             content[field.name] = self.plain(part)
         computed = {key: self.plain(getattr(value, key)) for key in savable.computed}
         return {TAG: "object", "class": name, "fields": content, "computed": computed}
