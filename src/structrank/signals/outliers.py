@@ -153,13 +153,14 @@ def _search_directly(problem: Problem, known: Known, search: OutlierSearch) -> F
     if level.noise > search.found * deviation_by_median(samples):
         return None  # some of it may be gross errors
     share = float(np.sum(outliers) / np.sum(problem.seen))
-    if _doubt(share, level, search) is not None:
+    doubt = _doubt(share, level, search)
+    if share > search.largest_share or fit.parameters > search.largest_model * level.good:
         return None
-    if not direct.met and not has_gaussian_tails(residual):
+    if doubt is not None or not (direct.met or has_gaussian_tails(residual)):
         _, other = _modes_and_outliers(problem, known, search, search.nearer)
         if other is None or not _agree(fit, other.fit, level.noise, search):
             return None
-    return FoundOutliers(outliers, None, direct)
+    return FoundOutliers(outliers, doubt, direct)
 
 
 def _modes_and_outliers(
