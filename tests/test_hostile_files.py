@@ -167,7 +167,7 @@ def zarray(path):
 
 
 def mat(path):
-    scipy.io.savemat(path, {"x": np.zeros(2_000_000)}, do_compression=True)
+    scipy.io.savemat(path, {"x": np.zeros(700_000)}, do_compression=True)
 
 
 def excel(path):
@@ -210,7 +210,7 @@ BOMBS = {
     "a.csv.gz": (gz, "more than 10 MB"),
     "a.h5": (h5, "16 GB"),
     "a.zarr": (zarray, "16 GB"),
-    "a.mat": (mat, "32 MB"),
+    "a.mat": (mat, "11.2 MB"),
     "a.xlsx": (excel, "3.44 TB"),
     "a.parquet": (parquet, "400 MB"),
     "a.feather": (feather, "40 MB"),
@@ -283,15 +283,15 @@ def test_the_default_is_a_share_of_memory(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("quoted", [False, True])
 def test_long_lines(tmp_path, quoted):
-    values = np.arange(90_000.0).reshape(2, -1)
-    cells = ",".join(f'"{x}"' if quoted else str(x) for x in values[0])
-    lines = [cells, ",".join(map(str, values[1]))]
+    values = np.arange(10_000.0).reshape(2, -1)
+    cells = ",".join(f'"{x:.30f}"' if quoted else f"{x:.30f}" for x in values[0])
+    lines = [cells, ",".join(f"{x:.30f}" for x in values[1])]
     assert min(map(len, lines)) > 131_072
     (tmp_path / "a.csv").write_text("\n".join(lines))
     np.testing.assert_array_equal(read(tmp_path / "a.csv").values, values)
 
 
-@pytest.mark.parametrize("rows", [5, 60_000])
+@pytest.mark.parametrize("rows", [5, 20_000])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.txt"])
 def test_a_quote_that_is_not_closed(tmp_path, name, rows):
     sep = "\t" if name == "a.tsv" else ","

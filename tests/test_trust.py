@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from numpy.polynomial.polynomial import polyfromroots
@@ -95,3 +97,129 @@ def test_a_complex_polynomial_may_come_second():
 def test_extreme_noise(noise):
     with pytest.raises(ValueError, match="noise is .*, but finite numbers between 1e-75 and 1e75"):
         sr.approximate_gcd(P, Q, noise=noise)
+
+
+# -- scale: the scaled answer, or the one error -----------------------------------------
+
+T = np.arange(40)
+RNG = np.random.default_rng(1)
+X = np.cos(0.5 * T) + 0.5 * np.cos(1.3 * T + 1) + 0.05 * RNG.standard_normal(40)
+GAPS = np.where(np.isin(T, [5, 20, 21]), np.nan, X)
+NOISE = RNG.standard_normal(120)
+AR = np.zeros(120)
+for _k in range(2, 120):
+    AR[_k] = 1.2 * AR[_k - 1] - 0.6 * AR[_k - 2] + NOISE[_k]
+DRIVEN = np.convolve(NOISE, [0, 1, 0.5, 0.25])[:120] + 0.01 * RNG.standard_normal(120)
+FAST = {"effort": "fast"}
+EXACT = sr.Stop(xtol=None, rtol=None, gap=1e-8)  # the default xtol has the units of the signal
+
+
+def scaled(b, s):
+    return problem(s * b, mu=0.1 * s)
+
+
+ENTRIES = {
+    "solve": lambda s: sr.solve(scaled(B, s), 1e-8).y / s,
+    "gcgls": lambda s: sr.gcgls(scaled(B, s), 1.0, stop=EXACT).y / s,
+    "gcg": lambda s: sr.gcg(scaled(B, s), 1.0, stop=sr.Stop(xtol=None, rtol=1e-3)).y / s,
+    "within": lambda s: sr.solve_within(scaled(B, s), 0.5 * s).y / s,
+    "mu_max": lambda s: sr.mu_max(scaled(B, s)) / s,
+    "noise_mu": lambda s: sr.noise_mu(scaled(B, s), s) / s,
+    "gcd": lambda s: sr.approximate_gcd(s * P, s * Q).divisor,
+    "covariances": lambda s: sr.empirical_covariances(s * AR[:, None], 3) / s / s,
+}
+LONG_ENTRIES = {
+    "robust": lambda s: sr.solve_robust(scaled(B, s), 0.5 * s).y / s,
+    "select_mu": lambda s: sr.select_mu(scaled(X, s)).mu / s,
+    "recover": lambda s: sr.recover(s * GAPS, **FAST).signal / s,
+    "denoise": lambda s: sr.denoise(s * X, **FAST).signal / s,
+    "impute": lambda s: sr.impute(s * GAPS, **FAST).signal / s,
+    "forecast": lambda s: sr.forecast(s * X, 5, **FAST).mean / s,
+    "frequencies": lambda s: np.sort(sr.frequencies(s * GAPS, **FAST).frequencies),
+    "identify": lambda s: np.sort_complex(sr.identify(NOISE, s * DRIVEN, 2).poles),
+    "realize_outputs": lambda s: np.sort_complex(sr.realize_outputs(s * AR, 2).poles),
+}
+NO_ERROR = ("gcd", "identify", "realize_outputs")  # they divide by the size first
+
+
+@pytest.mark.parametrize(
+    "name", [*ENTRIES, *(pytest.param(n, marks=pytest.mark.nightly) for n in LONG_ENTRIES)]
+)
+def test_scale(name):
+    entry = (ENTRIES | LONG_ENTRIES)[name]
+    expected = np.asarray(entry(1.0))
+    for power in (-246, -100, 100, 246):  # 1e-74 to 1e74
+        found = np.asarray(entry(2.0**power))
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    for power in (-498, -260, 260, 498):  # 1e-150 to 1e150
+        if name in NO_ERROR:
+            np.testing.assert_allclose(entry(2.0**power), expected, rtol=1e-5, atol=1e-6)
+            continue
+        with pytest.raises(ValueError, match="the largest sample is .* in size, but 1e-75 to 1e"):
+            entry(2.0**power)
+
+
+# -- precision, symmetries, determinism -------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["float32", "complex64"])
+def test_single_precision_to_its_own_digits(kind):
+    wide = {"float32": "float64", "complex64": "complex128"}[kind]
+    values = (B * np.exp(0.3j * np.arange(12))).astype(wide) if kind == "complex64" else B
+    one = sr.solve(problem(values.astype(kind)))
+    other = sr.solve(problem(values), 1e-6)
+    assert one.y.dtype == kind
+    np.testing.assert_allclose(one.y, other.y, atol=2e-3)
+    narrow = sr.approximate_gcd(P.astype("float32"), Q.astype("float32"), degree=2)
+    np.testing.assert_allclose(np.sort(narrow.roots), [-1.5, 0.5], atol=1e-5)
+
+
+def test_conjugate_samples_have_the_conjugate_solution():
+    z = B * np.exp(0.3j * np.arange(12))
+    one, other = (sr.solve(problem(values), 1e-8).y for values in (z, z.conj()))
+    np.testing.assert_allclose(other, one.conj(), atol=1e-6)
+
+
+def test_a_reversed_or_transposed_matrix_has_the_same_solution():
+    b = B[:11]
+    one, other = (sr.solve(problem(values), 1e-8).y for values in (b, b[::-1]))
+    np.testing.assert_allclose(other[::-1], one, atol=1e-6)  # rows and columns reversed
+    transposed = sr.Problem(sr.Hankel(11, window=7), b, 0.1)
+    np.testing.assert_allclose(sr.solve(transposed, 1e-8).y, one, atol=1e-6)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5))
+def test_symmetries_of_recover(seed):
+    rng = np.random.default_rng(seed)
+    z = np.exp(0.5j * T) + 0.4 * np.exp(1.4j * T) + 0.05 * rng.standard_normal((40, 2)) @ [1, 1j]
+    z[rng.random(40) < 0.2] = np.nan
+    found = sr.recover(z, **FAST).signal
+    np.testing.assert_allclose(sr.recover(z.conj(), **FAST).signal, found.conj(), atol=1e-6)
+    np.testing.assert_allclose(sr.recover(z[::-1], **FAST).signal[::-1], found, atol=1e-2)
+
+
+SAME = {
+    "solve": lambda: sr.solve(problem(), rng=3).y,
+    "gcgls": lambda: sr.gcgls(problem(), 1.0, rng=3).y,
+    "noise_mu": lambda: sr.noise_mu(problem(), 1.0, rng=3),
+}
+LONG_SAME = {
+    "recover": lambda: sr.recover(GAPS, rng=3, **FAST).signal,
+    "select_mu": lambda: sr.select_mu(problem(X), rng=3).mu,
+    "forecast": lambda: sr.forecast(X, 5, rng=3, **FAST).mean,
+    "identify": lambda: sr.identify(NOISE, DRIVEN, 2).A,
+    "realize_outputs": lambda: sr.realize_outputs(AR, 2).A,
+}
+
+
+@pytest.mark.parametrize(
+    "name", [*SAME, *(pytest.param(n, marks=pytest.mark.nightly) for n in LONG_SAME)]
+)
+def test_equal_seeds_give_equal_bits_also_beside_other_threads(name):
+    call = (SAME | LONG_SAME)[name]
+    expected = np.asarray(call())
+    assert np.asarray(call()).tobytes() == expected.tobytes()
+    with ThreadPoolExecutor(3) as pool:
+        for found in pool.map(lambda _: call(), range(3)):
+            assert np.asarray(found).tobytes() == expected.tobytes()

@@ -60,9 +60,20 @@ class SampleRange:
                 "and mu by its square"
             )
 
-    def check_mu(self, mu: float, backprojection: Array) -> None:
-        """Raise a ValueError if mu is too large, or below the rounding of `A^* b`."""
-        least = epsilon(backprojection) * largest_size(backprojection)
+    def check_threshold(self, threshold: float) -> None:
+        """Raise a ValueError unless a threshold of residuals is in range."""
+        if not 1 / self.double <= threshold <= self.double:
+            raise ValueError(
+                f"threshold is {threshold:.3g}, but {1 / self.double:g} to {self.double:g} is "
+                "expected, as for samples"
+            )
+
+    def check_mu(self, mu: float, backprojection: Array, most_of_each: float = math.inf) -> None:
+        """Raise a ValueError if mu is too large, or below the rounding of `A^* b`.
+
+        A loss that is linear for large residuals counts at most `most_of_each` of a sample.
+        """
+        least = epsilon(backprojection) * min(largest_size(backprojection), most_of_each)
         most = self._limit(backprojection) ** 2
         if not least <= mu <= most:
             raise ValueError(

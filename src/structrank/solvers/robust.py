@@ -16,6 +16,7 @@ from ..model.lowrank import LowRank
 from ..model.majorant import reweighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
+from ..model.sample_range import SampleRange, largest_size
 from ..model.scale import deviation_by_median
 from ..model.starts import Randomness
 from .checkpoint import Checkpoint, saving_for
@@ -201,7 +202,10 @@ class HuberLoss:
         if weights is None:
             weights = like(np.ones(problem.b.shape), problem.b, real=True)
         self.weights = weights
+        SampleRange().check_threshold(threshold)
         self.bounds = threshold * weights  # in the space of A(y)
+        most = threshold * largest_size(weights) ** 2
+        SampleRange().check_mu(problem.mu, problem.backprojection, most)
 
     def value(self, y: Array) -> float:
         """Compute the loss, that is the least over the outliers."""

@@ -13,6 +13,7 @@ from .._checks import finite_or_missing, floating_array, not_negative_int, posit
 from ..model.largest_mu import mu_max
 from ..model.measure import Mask, Weighted
 from ..model.problem import Problem
+from ..model.sample_range import SampleRange
 from ..structures import Hankel
 
 
@@ -218,6 +219,7 @@ def _checked_outputs(outputs: Any, lags: int) -> tuple[Array, Array | None]:
     xp = array_namespace(z)
     seen = ~xp.isnan(z)
     finite_or_missing(z, "outputs")
+    SampleRange().check(z)
     if lags >= z.shape[0]:
         raise ValueError(
             f"{lags} lags need more than {lags} time steps, but there are {z.shape[0]}: use fewer "
