@@ -22,7 +22,7 @@ from .namespace import (
     with_precision,
 )
 from .products import add_rotated, add_scaled, gram, inner, rotate, sum_of_products
-from .stacks import chosen, grams, inners, joined, orthonormal_rows, transposed
+from .stacks import all_chosen, chosen, grams, inners, joined, orthonormal_rows, transposed
 from .transforms import fft, fft_length, ifft, ifft_of_product
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "NDArray",
     "add_rotated",
     "add_scaled",
+    "all_chosen",
     "array_namespace",
     "as_array",
     "chosen",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -29,9 +29,16 @@ def transposed(x: Array) -> Array:
 
 def chosen(x: Array, places: NDArray) -> Array:
     """Take some entries of the first axis."""
-    if is_numpy_array(x):
-        return x[places]
-    return array_namespace(x).take(x, like(places, x), axis=0)
+    return all_chosen((x,), places)[0]
+
+
+def all_chosen(arrays: Iterable[Array], places: NDArray) -> list[Array]:
+    """Take some entries of the first axis of arrays on one device, with one copy of the places."""
+    arrays = list(arrays)
+    if all(is_numpy_array(x) for x in arrays):
+        return [x[places] for x in arrays]
+    index = like(places, arrays[0])
+    return [array_namespace(x).take(x, index, axis=0) for x in arrays]
 
 
 def joined(parts: Sequence[Array], places: Sequence[NDArray]) -> Array:

@@ -11,8 +11,8 @@ from array_api_compat import device
 from .._array import (
     Array,
     NDArray,
+    all_chosen,
     array_namespace,
-    chosen,
     conj,
     epsilon,
     grams,
@@ -49,7 +49,7 @@ class StackPoint:
     def chosen(self, places: NDArray) -> StackPoint:
         """The points of some problems."""
         parts = (getattr(self, field.name) for field in fields(self))
-        return StackPoint(*(chosen(part, places) for part in parts))
+        return StackPoint(*all_chosen(parts, places))
 
 
 class Stack:
@@ -102,7 +102,7 @@ class Stack:
         """Some of the problems, in order."""
         if places.size == len(self):
             return self
-        data, weights = chosen(self.data, places), chosen(self.weights, places)
+        data, weights = all_chosen((self.data, self.weights), places)
         return Stack(self.kernel, data, weights, self.mu[places], self.lam, self.inverse)
 
     def in_single_precision(self) -> Stack:
@@ -245,7 +245,7 @@ class StackGradient:
 
     def chosen(self, places: NDArray) -> StackGradient:
         """The gradients of some problems."""
-        parts = (chosen(part, places) for part in (self.signals, self.U, self.W))
+        parts = all_chosen((self.signals, self.U, self.W), places)
         return StackGradient(self.kernel, self.lam, *parts)
 
 

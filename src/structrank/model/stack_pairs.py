@@ -13,8 +13,8 @@ from array_api_extra import at
 from .._array import (
     Array,
     NDArray,
+    all_chosen,
     array_namespace,
-    chosen,
     conj,
     epsilon,
     grams,
@@ -56,7 +56,7 @@ class StackPairs(NamedTuple):
 
     def chosen(self, places: NDArray) -> StackPairs:
         """The pairs of some problems."""
-        U, W = chosen(self.U, places), chosen(self.W, places)
+        U, W = all_chosen((self.U, self.W), places)
         return StackPairs(U, self.values[places], W, self.residuals[places])
 
 
@@ -144,11 +144,11 @@ class StackLanczos:
 
     def chosen(self, places: NDArray) -> StackLanczos:
         """The processes of some problems."""
-        part = StackLanczos(chosen(self.rest, places), self.lanczos)
-        part.left, part.right = chosen(self.left, places), chosen(self.right, places)
-        part.rest, part.largest = chosen(self.rest, places), chosen(self.largest, places)
-        part.alphas = [chosen(alpha, places) for alpha in self.alphas]
-        part.betas = [chosen(beta, places) for beta in self.betas]
+        whole = (self.rest, self.left, self.right, self.largest)
+        parts = all_chosen((*whole, *self.alphas, *self.betas), places)
+        part = StackLanczos(parts[0], self.lanczos)
+        part.rest, part.left, part.right, part.largest = parts[:4]
+        part.alphas, part.betas = parts[4 : 4 + self.steps], parts[4 + self.steps :]
         return part
 
     def projected(self, count: int) -> ProjectedPairs:

@@ -10,8 +10,8 @@ import numpy as np
 from .._array import (
     Array,
     NDArray,
+    all_chosen,
     array_namespace,
-    chosen,
     conj,
     grams,
     inners,
@@ -139,7 +139,7 @@ class _Bases:
         return cls(gradient.U / left, gradient.W / right)
 
     def chosen(self, places: NDArray) -> _Bases:
-        return _Bases(chosen(self.U, places), chosen(self.W, places))
+        return _Bases(*all_chosen((self.U, self.W), places))
 
 
 def _without(basis: Array, rows: Array) -> Array:

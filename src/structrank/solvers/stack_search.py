@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, NDArray, array_namespace, chosen, in_single_precision, inners, joined
+from .._array import (
+    Array,
+    NDArray,
+    all_chosen,
+    array_namespace,
+    in_single_precision,
+    inners,
+    joined,
+)
 from ..model import quartic
 from ..model.stack import Stack, StackPoint
 from ..model.stack_line import StackLine
@@ -32,8 +40,8 @@ class _Update:
     product: Array  # <s, change of the gradient>, problems x 1 x 1
 
     def chosen(self, places: NDArray) -> _Update:
-        step, change = _chosen(self.step, places), _chosen(self.change, places)
-        return _Update(step, change, chosen(self.product, places))
+        parts = all_chosen((*self.step, *self.change, self.product), places)
+        return _Update((parts[0], parts[1]), (parts[2], parts[3]), parts[4])
 
 
 def search_stack(
@@ -130,7 +138,8 @@ def _inners(a: Pair, b: Pair) -> Array:
 
 
 def _chosen(pair: Pair, places: NDArray) -> Pair:
-    return chosen(pair[0], places), chosen(pair[1], places)
+    U, W = all_chosen(pair, places)
+    return U, W
 
 
 def _joined(parts: Sequence[tuple[NDArray, Array, Array]]) -> Pair:
