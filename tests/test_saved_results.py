@@ -130,6 +130,15 @@ def test_convex_and_complete_recoveries_can_be_printed():
     assert repr(whole) == repr(again)
 
 
+@pytest.mark.nightly
+def test_irregular_recovery():
+    times = np.sort(40 * np.random.default_rng(0).random(20))
+    found = recover(np.cos(times), times=times, effort="fast")
+    again = there_and_back(found)
+    assert_same(found, again)
+    assert repr(found) == repr(again)
+
+
 def test_forecast(tmp_path):
     ahead = forecast(pd.DataFrame({"a": WAVE, "b": 2 * WAVE}), 3, rank=2)
     ahead.save(tmp_path / "a.npz")

@@ -12,7 +12,7 @@ from .._array import Array, NDArray
 from .._checks import positive_ints
 from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
-from ..views import plot_modes, plot_poles
+from ..views import interactive_figure, plot_modes, plot_poles
 from .oscillations import Oscillations, conjugate_rows, numbered_columns
 
 MAX_GROWTH = 340.0  # largest exponent of a mode: exp of twice this still is a double
@@ -242,7 +242,7 @@ class Modes(Saved):
 
         return pd.DataFrame(self.table())
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the spectrum: amplitudes and frequencies, with standard errors where known.
 
         A conjugate pair of a real signal is one oscillation, at its positive frequency.
@@ -251,11 +251,15 @@ class Modes(Saved):
         ----------
         ax : Axes, sequence of Axes or Figure, optional
             One panel, or with d axes d - 1 panels of frequencies. Default: a new figure of pyplot.
+        interactive : bool
+            Return a figure of Plotly that can be zoomed; it needs the extra `interactive`.
 
         Returns
         -------
-        Axes or list of Axes
+        Axes, list of Axes, or a figure of Plotly
         """
+        if interactive:
+            return interactive_figure(self.plot, ax)
         f, a, errors = self.frequencies, self.amplitudes, None
         if self.stderr is not None:
             errors = (self.stderr.frequencies, self.stderr.amplitudes)

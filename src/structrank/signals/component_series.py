@@ -16,7 +16,7 @@ from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
 from ..modal.harmonics import group_oscillations
 from ..modal.modes import Modes
-from ..views import Summary, labels_of
+from ..views import Summary, interactive_figure, labels_of
 from ..views.components import plot_components, plot_w_correlations
 from .problems import hankel_problem
 
@@ -136,18 +136,22 @@ class SignalComponents(Summary, Saved):
         with np.errstate(invalid="ignore"):
             return np.where(np.outer(sizes, sizes) > 0, gram / np.outer(sizes, sizes), 0.0)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the components of a series, one below the other, and the rest.
 
         Parameters
         ----------
         ax : sequence of Axes or Figure, optional
             One panel per component. Default: a new figure of pyplot.
+        interactive : bool
+            Return a figure of Plotly that can be zoomed; it needs the extra `interactive`.
 
         Returns
         -------
-        list of Axes
+        list of Axes, or a figure of Plotly
         """
+        if interactive:
+            return interactive_figure(self.plot, ax)
         labels = labels_of(self.samples, self.channels)
         return plot_components({name: self._array(name) for name in self}, labels=labels, ax=ax)
 

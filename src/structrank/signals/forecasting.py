@@ -17,7 +17,7 @@ from ..io.saved_results import Saved, savable
 from ..modal.modes import Modes
 from ..modal.refit_result import Refit
 from ..solvers.stopping import ConvergenceWarning, Status
-from ..views import Summary, labels_of, plot_forecast
+from ..views import Summary, interactive_figure, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable
 from .backtesting import Extrapolation, ForecastSearch
@@ -103,7 +103,7 @@ class Forecast(Summary, Reportable, Saved):
         """The fit of the series and what follows; of the first group, if there are several."""
         return self.refits[0]
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the forecast after the samples that it continues, with its intervals.
 
         There is one panel per channel. Only the end of a long series is shown: 200 samples, or
@@ -113,11 +113,15 @@ class Forecast(Summary, Reportable, Saved):
         ----------
         ax : Axes, sequence of Axes or Figure, optional
             Default: a new figure of pyplot.
+        interactive : bool
+            Return a figure of Plotly that can be zoomed; it needs the extra `interactive`.
 
         Returns
         -------
-        Axes or list of Axes
+        Axes, list of Axes, or a figure of Plotly
         """
+        if interactive:
+            return interactive_figure(self.plot, ax)
         samples, mean, lower, upper = (
             to_numpy(unwrap(part, self.channels).values)
             for part in (self.samples, self.mean, self.lower, self.upper)

@@ -15,9 +15,10 @@ from .._watch import clock, watched
 from ..components.irregular_draws import irregular_draws
 from ..components.irregular_search import ContinuousSearch, ContinuousSeries, fit_irregular
 from ..io.containers import Unwrapped, unwrap
+from ..io.saved_results import savable
 from ..io.times import numbers_of_times
 from ..solvers.result import Result
-from ..views import Labels, plot_signal
+from ..views import Labels, interactive_figure, plot_signal
 from ..views.content import Report
 from .caller import status_of
 from .candidates import ComponentModel
@@ -27,7 +28,7 @@ from .estimates import Estimate
 from .estimation import AUTO
 from .limits import Limits
 from .noise_levels import NoiseLevels
-from .recovery_result import Recovery
+from .recovery_result import OMITTED, Recovery
 from .reports import noise_text
 from .residuals import ResidualDiagnostics
 
@@ -44,6 +45,7 @@ class OscillatorCounts:
     thorough: int = 12
 
 
+@savable(omit=OMITTED)
 @dataclass(frozen=True, eq=False, repr=False)
 class IrregularRecovery(Recovery):
     """A series that was recovered from samples at irregular times.
@@ -71,7 +73,9 @@ class IrregularRecovery(Recovery):
     times: NDArray
     frequencies: NDArray
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
+        if interactive:
+            return interactive_figure(self.plot, ax)
         order = np.argsort(self.times, kind="stable")
         samples, signal, stderr = (
             to_numpy(unwrap(part, regular=False).values)[order]

@@ -19,7 +19,7 @@ from ..modal.modes import Modes
 from ..selection.mu import Selection
 from ..solvers.result import Result
 from ..solvers.stopping import Status
-from ..views import Summary, labels_of, plot_signal
+from ..views import Summary, interactive_figure, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable
 from .candidates import CANDIDATES, Candidate, ConvexSolution
@@ -167,7 +167,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             )
         return self.draw(n, np.random.default_rng(rng))
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
 
         A series has one panel per channel; a complex one has its real part and its modulus side
@@ -179,11 +179,15 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         ----------
         ax : Axes, sequence of Axes or Figure, optional
             Default: a new figure of pyplot.
+        interactive : bool
+            Return a figure of Plotly that can be zoomed; it needs the extra `interactive`.
 
         Returns
         -------
-        Axes or list of Axes
+        Axes, list of Axes, or a figure of Plotly
         """
+        if interactive:
+            return interactive_figure(self.plot, ax)
         samples, signal, stderr = (
             to_numpy(unwrap(part, self.channels).values)
             for part in (self.samples, self.signal, self.stderr)

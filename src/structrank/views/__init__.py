@@ -10,6 +10,7 @@ from .comparison import plot_comparison
 from .components import plot_components, plot_scree, plot_w_correlations
 from .figure import check_picture, new_figure, require_matplotlib, save_picture
 from .forecasts import plot_forecast
+from .interactive import interactive_figure
 from .labels import Labels, index_labels, labels_of
 from .residuals import plot_residuals
 from .responses import plot_bode, plot_step
@@ -29,6 +30,7 @@ __all__ = [
     "Summary",
     "check_picture",
     "index_labels",
+    "interactive_figure",
     "labels_of",
     "new_figure",
     "plot_bode",
