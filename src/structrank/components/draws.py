@@ -58,11 +58,11 @@ def error_draws(
     >>> import numpy as np
     >>> from structrank.components import fit_series
     >>> from structrank.components.draws import error_draws
-    >>> walk = np.cumsum(np.random.default_rng(0).standard_normal(60))
-    >>> walk[20:30] = np.nan
+    >>> walk = np.cumsum(np.random.default_rng(0).standard_normal(30))
+    >>> walk[10:15] = np.nan
     >>> draws = error_draws(fit_series(walk), walk, 500, np.random.default_rng(0))
-    >>> draws.shape, bool(abs(draws[:, 25].std() - 1) < 0.15)
-    ((500, 60), True)
+    >>> draws.shape, bool(abs(draws[:, 12].std() - 1) < 0.15)
+    ((500, 30), True)
     """
     y = (samples - fitted.offset) / fitted.scale
     chosen = rng.multinomial(n, fitted.weights)

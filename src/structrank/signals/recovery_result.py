@@ -151,12 +151,12 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         --------
         >>> import numpy as np
         >>> from structrank import recover
-        >>> t = np.arange(100)
-        >>> samples = np.cos(0.3 * t) + 0.1 * np.random.default_rng(0).standard_normal(100)
-        >>> samples[40:60] = np.nan
+        >>> t = np.arange(60)
+        >>> samples = np.cos(0.3 * t) + 0.1 * np.random.default_rng(0).standard_normal(60)
+        >>> samples[20:30] = np.nan
         >>> found = recover(samples, rank=2)
-        >>> sums = found.draws(2000)[:, 40:60].sum(axis=1)
-        >>> bool(abs(sums.mean() - found.signal[40:60].sum()) < 0.05)
+        >>> sums = found.draws(2000)[:, 20:30].sum(axis=1)
+        >>> bool(abs(sums.mean() - found.signal[20:30].sum()) < 0.05)
         True
         """
         n = positive_int(n, "n")
