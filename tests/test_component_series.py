@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from matplotlib.figure import Figure
 
 from structrank import Hankel, Modes, ResidualDiagnostics, impute, recover
+from structrank.cli import main
 from structrank.components import Components, FittedSeries, Season
 from structrank.components.likelihood import ComponentFit
 from structrank.components.parts import series_parts
@@ -133,6 +135,10 @@ class TestStateSpace:
         np.testing.assert_allclose(parts.rest[~np.isnan(walk)], 0, atol=1e-12)
         assert "other" in parts.parts
 
+    def test_every_effort_has_the_kind_that_was_asked_for(self):
+        walk = np.cumsum(np.random.default_rng(3).standard_normal(24))
+        assert recover(walk, kind="components", effort="fast").kind == "components"
+
     @pytest.mark.nightly
     def test_components_where_nothing_is_missing(self):
         assert_adds_up(impute(np.cumsum(np.ones(30))))
@@ -142,6 +148,24 @@ class TestStateSpace:
         found = recover(image, kind="convex", mu=10.0)
         with pytest.raises(ValueError, match='recover it with kind="refit"'):
             found.components()
+
+
+def test_components_in_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame(
+        {"a": noisy(SEASON), "b": noisy(2 * SEASON, 1)}, index=pd.Index(T, name="t")
+    )
+    table.to_csv("s.csv")
+    given = ["recover", "s.csv", "--rank", "4", "--components", "parts.csv"]
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == 0, done.output
+    assert "written to parts.csv" in done.stdout
+    parts = pd.read_csv("parts.csv", index_col="t")
+    assert list(parts)[:2] == ["season of 12 samples, a", "season of 12 samples, b"]
+    total = parts.filter(like=", a").sum(axis=1)
+    np.testing.assert_allclose(total, table["a"], atol=1e-9)
+    one = recover(table["a"], rank=4, kind="refit").components()
+    assert list(one.table()) == list(one)
 
 
 class TestGroups:

@@ -56,7 +56,7 @@ def in_patches(
 
     variable = reading["variable"]
     unused = {**reading, "variable": None}
-    for name in ("columns", "errors", "plot", "report", "max_time", "dt"):
+    for name in ("columns", "errors", "components", "plot", "report", "max_time", "dt"):
         unused[name] = options.pop(name, None)
     for name, value in unused.items():
         if value:

@@ -25,6 +25,11 @@ signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),
     click.option("--errors", type=FILE, help="Write the standard errors in the same way."),
+    click.option(
+        "--components",
+        type=FILE,
+        help="Write trend, seasons, oscillations and the rest of series as columns of a table.",
+    ),
     shared.plot_option,
     shared.report_option,
     shared.model_options,
@@ -58,6 +63,7 @@ def recover(**options: Any) -> None:
       structrank recover signal.csv --out clean.csv --plot clean.png
       structrank recover image.npy --out clean.npy --report page.html
       structrank recover weather.csv --columns wind,rain --out clean.csv
+      structrank recover sales.csv --components parts.csv
       structrank recover big.zarr --out filled.zarr --patch 64,64
     """  # noqa: D301
     from .. import recover as work
@@ -120,6 +126,7 @@ def _recover(
     channels: int | str | None,
     out: Path | None,
     errors: Path | None,
+    components: Path | None,
     plot: Path | None,
     report: Path | None,
     force: bool,
@@ -131,7 +138,7 @@ def _recover(
     from .. import estimate_cost
     from .._watch import watched
 
-    check_outputs(out, errors, plot=plot, report=report, force=force)
+    check_outputs(out, errors, components, plot=plot, report=report, force=force)
     given = read_signal(file, columns, reading, channels)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
@@ -141,11 +148,13 @@ def _recover(
         found = work(given.samples, channels=given.channels, max_time=max_time, **options)
         check_found(np.asarray(found.signal)[~found.left])
         _write(found, given, out, errors, force)
+        if components is not None:
+            write(components, _components(found, given.table), force=force)
         draw(found, plot, report, force)
     printing.tell(repr(found), quiet)
     printing.tell_cost(found.seconds, cost, quiet)
     printing.tell_index(given, quiet)
-    printing.tell_written(quiet, out, errors, plot, report)
+    printing.tell_written(quiet, out, errors, components, plot, report)
 
 
 def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:
@@ -153,6 +162,13 @@ def _write(found: Any, given: Given, out: Path | None, errors: Path | None, forc
     for path, values in ((out, found.signal), (errors, found.stderr)):
         if path is not None:
             write(path, _like(given.table, values), force=force)
+
+
+def _components(found: Any, table: Table) -> Table:
+    """The components of series side by side, with the index of the file."""
+    columns = found.components().table()
+    values = np.stack(list(columns.values()), axis=1)
+    return Table(values, tuple(columns), table.index, table.index_name, style=table.style)
 
 
 def _like(table: Table, values: Any) -> Table:

@@ -92,6 +92,23 @@ class SignalComponents(Summary, Saved):
     def __len__(self) -> int:
         return len(self.parts) + 1
 
+    def table(self) -> dict[str, NDArray]:
+        """The components of series as columns of a table, for a file.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By the names of components; with several channels, each followed by its channel.
+        """
+        self._check_series()
+        names = labels_of(self.samples, self.channels).names
+        several = self.channels is not None
+        return {
+            f"{name}, {channel}" if several else name: values
+            for name in self
+            for channel, values in zip(names, self._array(name), strict=True)
+        }
+
     def to_frame(self) -> Any:
         """The components of a series as a pandas DataFrame, one column each, and the rest.
 
@@ -102,11 +119,7 @@ class SignalComponents(Summary, Saved):
         """
         import pandas as pd
 
-        if np.ndim(self.samples) - (self.channels is not None) > 1:
-            raise ValueError(
-                f"the signal has shape {np.shape(self.samples)}, but a table holds series: use the "
-                "components themselves"
-            )
+        self._check_series()
         frames = {name: self[name] for name in self}
         if self.channels is None:
             values = {name: np.asarray(part) for name, part in frames.items()}
@@ -168,6 +181,13 @@ class SignalComponents(Summary, Saved):
         Axes
         """
         return plot_w_correlations(self.w_correlations(), list(self), ax)
+
+    def _check_series(self) -> None:
+        if np.ndim(self.samples) - (self.channels is not None) > 1:
+            raise ValueError(
+                f"the signal has shape {np.shape(self.samples)}, but a table holds series: use the "
+                "components themselves"
+            )
 
     def _array(self, name: str) -> NDArray:
         """One component, with channels along the first axis; there is one at least."""

@@ -19,7 +19,7 @@ from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from .caller import warn_caller
-from .candidates import Candidate, Estimate, FirstEstimate, Prediction
+from .candidates import CANDIDATES, Candidate, Estimate, FirstEstimate, Prediction
 from .channels import channel_count
 from .choice import ChoiceRule, choose, choose_refined, combine, mean_residual
 from .effort import Effort
@@ -99,6 +99,7 @@ def best_estimate(
     """
     candidates = effort.candidates if candidates is None else candidates
     competing = [candidate for candidate in candidates if kind in (AUTO, candidate.name)]
+    competing = competing or [candidate for candidate in CANDIDATES if candidate.name == kind]
     first, candidate = _first_estimate(problem, known, competing, effort)
     if first is not None and (first.trusted or time_is_up()):
         return _found_directly(problem, known, first.estimate, candidate)
