@@ -10,7 +10,6 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import instance_of, positive
 from .._watch import time_is_up, watched
-from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..modal.robust_greedy import RobustGreedySearch, robust_modes
 from ..model.problem import Problem
@@ -37,8 +36,8 @@ def find_outliers(
     than four standard deviations away from the fit, by the median of the residuals. They are
     returned if the modes meet all others exactly, or if they leave nothing but white noise of these
     and predict held-out ones as well as the noise allows. If this noise is not Gaussian, errors may
-    hide in it: then the modes also have to stay the same when samples more than three standard
-    deviations away count as outliers.
+    hide in it: then outliers from 3 and 2.5 deviations on are tried, until the modes stay the same
+    from one such line to the next.
 
     Otherwise it solves with the robust loss of `solve_robust` for lower and lower noise levels,
     which set both mu and the threshold, and takes the level with the least information criterion.
@@ -140,27 +139,60 @@ def search_outliers(
 
 
 def _search_directly(problem: Problem, known: Known, search: OutlierSearch) -> FoundOutliers | None:
-    """Find modes and outliers together; None unless they can be trusted."""
+    """Find modes and outliers together; None unless they can be trusted.
+
+    They can if they leave Gaussian noise, or if they are the same for two lines between outliers
+    and noise, one after the other.
+    """
     if not problem.structure.has_modes:
         return None
-    outliers, direct = _modes_and_outliers(problem, known, search, search.far)
-    if direct is None or not direct.trusted:
-        return None
-    good = problem.seen & ~outliers
-    fit, samples = direct.fit, to_numpy(problem.b)[good]
-    residual = samples - to_numpy(fit.y)[good]
-    level = Level(residual, samples, fit.rank, fit.parameters, search)
-    if level.noise > search.found * deviation_by_median(samples):
-        return None  # some of it may be gross errors
-    share = float(np.sum(outliers) / np.sum(problem.seen))
-    doubt = _doubt(share, level, search)
-    if share > search.largest_share or fit.parameters > search.largest_model * level.good:
-        return None
-    if doubt is not None or not (direct.met or has_gaussian_tails(residual)):
-        _, other = _modes_and_outliers(problem, known, search, search.nearer)
-        if other is None or not _agree(fit, other.fit, level.noise, search):
+    last: _Explained | None = None
+    for line in search.lines:
+        outliers, fit = _modes_and_outliers(problem, known, search, line)
+        found = None if fit is None else _Explained.by(problem, outliers, fit, search)
+        if last is not None and found is not None and last.agrees(found):
+            return FoundOutliers(last.outliers, last.doubt, last.direct)
+        if found is not None and found.gaussian:
+            return FoundOutliers(found.outliers, None, found.direct)
+        last = found
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _Explained:
+    """Modes and outliers that explain the samples, perhaps with doubts."""
+
+    outliers: NDArray
+    direct: DirectFit
+    level: Level
+    doubt: str | None
+    gaussian: bool
+
+    @classmethod
+    def by(
+        cls, problem: Problem, outliers: NDArray, direct: DirectFit, search: OutlierSearch
+    ) -> _Explained | None:
+        """None if the modes are not trusted, or if what they leave may be gross errors."""
+        good = problem.seen & ~outliers
+        fit, samples = direct.fit, to_numpy(problem.b)[good]
+        residual = samples - to_numpy(fit.y)[good]
+        level = Level(residual, samples, fit.rank, fit.parameters, search)
+        share = float(np.sum(outliers) / np.sum(problem.seen))
+        if not direct.trusted or level.noise > search.found * deviation_by_median(samples):
             return None
-    return FoundOutliers(outliers, doubt, direct)
+        if share > search.largest_share or level.is_large:
+            return None
+        doubt = _doubt(share, level, search)
+        gaussian = doubt is None and (direct.met or has_gaussian_tails(residual))
+        return cls(outliers, direct, level, doubt, gaussian)
+
+    def agrees(self, other: _Explained) -> bool:
+        """Whether both have as many modes, and signals no further apart than a standard error."""
+        fit, values = self.direct.fit, to_numpy(self.direct.fit.y)
+        if fit.rank != other.direct.fit.rank:
+            return False
+        distance = np.sqrt(np.mean(np.abs(values - to_numpy(other.direct.fit.y)) ** 2))
+        return bool(distance <= self.level.noise * np.sqrt(fit.parameters / self.level.good))
 
 
 def _modes_and_outliers(
@@ -180,15 +212,6 @@ def _modes_and_outliers(
     if not np.all(np.any(good, axis=tuple(range(len(structure.lengths))))):
         return found.outliers, None
     return found.outliers, direct_fit(problem.without(found.outliers), known, modes=found.modes)
-
-
-def _agree(fit: Refit, other: Refit, noise: float, search: OutlierSearch) -> bool:
-    """Whether two fits have as many modes, and differ by no more than their standard errors."""
-    if fit.rank != other.rank:
-        return False
-    distance = np.sqrt(np.mean(np.abs(to_numpy(fit.y) - to_numpy(other.y)) ** 2))
-    expected = noise * np.sqrt(fit.parameters / number_count(fit.problem))
-    return bool(distance <= search.agreement * expected)
 
 
 def _search_levels(
