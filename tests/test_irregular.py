@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.linalg import expm
 
 from structrank import impute, recover
+from structrank.cli import main
 from structrank.components.conditioning import records
 from structrank.components.irregular import ContinuousComponents
 from structrank.components.irregular_draws import draws_at
@@ -160,6 +162,30 @@ def test_series_with_an_irregular_index_and_noise_levels():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     axis = found.plot(figure)
     assert axis.lines[0].get_xdata()[-1] == days[-1] - days[0]
+
+
+def test_the_command_line_takes_irregular_times(tmp_path):
+    pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    times = np.sort(30 * rng.random(14)).round(2)
+    values = [f"{v:.3f}" for v in np.cumsum(rng.standard_normal(14))]
+    values[6] = ""
+    source, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    rows = [f"{t},{v}" for t, v in zip(times, values, strict=True)]
+    source.write_text("\n".join(["time,level", *rows]) + "\n")
+    done = CliRunner().invoke(main, ["impute", str(source)])
+    assert done.exit_code == 1
+    assert "--irregular" in done.output
+    options = ["--irregular", "--effort", "fast", "--out", str(out)]
+    done = CliRunner().invoke(main, ["impute", str(source), *options])
+    assert done.exit_code == 0, done.output
+    table = np.genfromtxt(out, delimiter=",", skip_header=1)
+    np.testing.assert_allclose(table[:, 0], times)
+    assert np.all(np.isfinite(table))
+    np.savetxt(source, np.arange(14.0), header="level", comments="")
+    done = CliRunner().invoke(main, ["recover", str(source), "--irregular"])
+    assert done.exit_code == 1
+    assert "needs a column" in done.output
 
 
 @pytest.mark.nightly

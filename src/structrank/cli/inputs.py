@@ -47,11 +47,14 @@ def read_signal(
     columns: list[str] | None,
     reading: dict[str, Any],
     channels: int | str | None = None,
+    *,
+    irregular: bool = False,
 ) -> Given:
     """Read a signal with a regular index, as a Series or DataFrame if pandas is installed.
 
     `reading` has the arguments of `read`. What the reader found out about the file is said on
-    stderr, and values that may mean something else get a warning.
+    stderr, and values that may mean something else get a warning. An irregular index is an error
+    unless it is allowed.
     """
     table = read(file, columns=columns, **reading)
     for note in table.notes:
@@ -69,7 +72,8 @@ def read_signal(
             if table.index_name
             else f"column {reading['index'] or 1}"
         )
-        _check_index(table.index.tolist(), f"{file}: {column}")
+        if not irregular:
+            _check_index(table.index.tolist(), f"{file}: {column}")
     return Given(table, _framed(table, axis), axis, column)
 
 
@@ -96,7 +100,8 @@ def _check_index(cells: list[str], title: str) -> None:
         raise FileError(
             f"{title}: the index is irregular (around {cell}), but equal steps are expected: add a "
             "row with an empty cell for each missing time, or pass --regular, which does so "
-            f"(--step 10min gives the step); --index none {does}"
+            "(--step 10min gives the step), or recover one column with --irregular, which takes "
+            f"the times as they are; --index none {does}"
         )
     if all(map(BEGINS_WITH_DATE.fullmatch, cells)) and iso_times(cells) is None:
         warnings.warn(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ..io import Table, write
+from ..io import FileError, Table, write
 from . import options as shared
 from . import printing
 from .errors import check_found
@@ -38,6 +38,11 @@ signal_options = shared.combined(
     ),
     shared.season_option,
     shared.limit_options,
+    click.option(
+        "--irregular",
+        is_flag=True,
+        help="Take the times of one series as they are, with no regular steps in between.",
+    ),
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,
     patch_options,
@@ -109,6 +114,10 @@ def _run(work: Callable[..., Any], *, denoise: bool = False, **options: Any) -> 
     """Recover a signal, as a whole or in patches."""
     place = {name: options.pop(name) for name in ("patch", "overlap", "scheduler", "workers")}
     if place["patch"] is not None:
+        if options.pop("irregular"):
+            raise ValueError(
+                "--irregular is for one series, but --patch is given: pass one of both"
+            )
         in_patches(place=place, denoise=denoise, **options)
         return
     for name, value in place.items():
@@ -132,6 +141,7 @@ def _recover(
     force: bool,
     quiet: bool,
     max_time: float | None,
+    irregular: bool,
     **options: Any,
 ) -> None:
     """Recover a signal that fits into memory."""
@@ -139,11 +149,15 @@ def _recover(
     from .._watch import watched
 
     check_outputs(out, errors, components, plot=plot, report=report, force=force)
-    given = read_signal(file, columns, reading, channels)
+    given = read_signal(file, columns, reading, channels, irregular=irregular)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
-    known = {name: value for name, value in options.items() if name not in NO_COST}
-    cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
+    cost = None
+    if irregular:
+        options["times"] = _times(given, file)
+    else:
+        known = {name: value for name, value in options.items() if name not in NO_COST}
+        cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
     with watched(max_time, not quiet):
         found = work(given.samples, channels=given.channels, max_time=max_time, **options)
         check_found(np.asarray(found.signal)[~found.left])
@@ -152,9 +166,21 @@ def _recover(
             write(components, _components(found, given.table), force=force)
         draw(found, plot, report, force)
     printing.tell(repr(found), quiet)
-    printing.tell_cost(found.seconds, cost, quiet)
+    if cost is not None:
+        printing.tell_cost(found.seconds, cost, quiet)
     printing.tell_index(given, quiet)
     printing.tell_written(quiet, out, errors, components, plot, report)
+
+
+def _times(given: Given, file: Path) -> Any:
+    """The times of a series, from the index of its file."""
+    index = getattr(given.samples, "index", None)
+    if given.table.index is None or index is None or index.dtype.kind not in "iufM":
+        raise FileError(
+            f"{file}: --irregular needs a column of numbers or of times such as 2024-05-31T12:00, "
+            "and pandas: name the column with --index"
+        )
+    return index
 
 
 def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:
