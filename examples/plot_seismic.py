@@ -60,7 +60,7 @@ print(
 
 filled = np.where(np.isnan(samples), found.signal, samples)
 panels = {
-    "recorded": line,
+    "all traces": line,
     "18 traces removed": samples,
     "filled by structrank": filled,
     "its error x 2": 2 * (filled - gather.truth),
