@@ -97,9 +97,9 @@ def main() -> None:
     loop *= options.signals / count
 
     there = problems if options.device is None else moved(problems, options.device)
-    threads = options.workers if options.device is None else 1
-    solve: Any = partial(solve_many, lam=1.0, stop=stop, workers=threads, batch=options.batch)
-    solve(there if options.device else there[:64])  # loads what is loaded on first use
+    workers = options.workers if options.device is None else 1
+    solve: Any = partial(solve_many, lam=1.0, stop=stop, workers=workers, batch=options.batch)
+    solve(there if options.device else there[:256])  # loads what is loaded on first use
     together, seconds = timed(lambda: solve(there))
 
     ranks, objectives = (np.array(values) for values in zip(*alone, strict=True))

@@ -18,6 +18,7 @@ from structrank import (
     Stop,
     Toeplitz,
     Weighted,
+    _processes,
     gcgls,
     recover,
     recover_many,
@@ -104,13 +105,25 @@ def test_many_problems_have_the_results_of_one_by_one(structure, is_complex):
     assert [r.objective for r in together[1:3]] == together.objective[1:3].tolist()
 
 
-def test_results_do_not_depend_on_batches_or_threads():
+@pytest.mark.parametrize("options", [{"batch": 2}, nightly({"batch": 4, "workers": 2})])
+def test_results_do_not_depend_on_batches_or_processes(options):
     problems = some_problems(Hankel(30, window=12), count=9)
     whole = solve_many(problems, 1.0, stop=STOP)
-    for options in ({"batch": 2}, {"batch": 4, "workers": 2}):
-        parts = solve_many(problems, 1.0, stop=STOP, **options)
-        np.testing.assert_allclose(parts.objective, whole.objective, rtol=1e-6)
-        assert parts.rank.tolist() == whole.rank.tolist()
+    parts = solve_many(problems, 1.0, stop=STOP, **options)
+    np.testing.assert_allclose(parts.objective, whole.objective, rtol=1e-6)
+    assert parts.rank.tolist() == whole.rank.tolist()
+    assert [r.iterations for r in parts] == [r.iterations for r in whole]
+
+
+def test_processes_need_joblib_and_numpy(monkeypatch):
+    problem = Problem(Hankel(9, 5), to_library(np.ones(9), "array_api_strict"), 1.0)
+    with pytest.raises(TypeError, match="processes are for arrays of NumPy"):
+        solve_many([problem], 1.0, workers=2)
+    monkeypatch.setattr(_processes, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match="parallel"):
+        solve_many([Problem(Hankel(9, 5), np.ones(9), 1.0)], 1.0, workers=2)
+    with pytest.raises(ImportError, match="parallel"):
+        recover_many([np.ones(9)], workers=2)
 
 
 def test_one_hard_problem_among_easy_ones():

@@ -93,7 +93,7 @@ class Stack:
         weights = xp.reshape(xp.stack([problem.sample_weights for problem in problems]), flat)
         inverse = xp.reshape(inverse_multiplicity(structure, reference), (-1,))
         mu = np.array([problem.mu for problem in problems])
-        return cls(HankelStack(structure), data, weights, mu, lam, inverse)  # type: ignore[arg-type]
+        return cls(HankelStack.of(structure), data, weights, mu, lam, inverse)
 
     def __len__(self) -> int:
         return self.mu.size

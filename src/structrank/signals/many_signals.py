@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
+from functools import partial
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from .._checks import positive_int
+from .._processes import check_workers, mapped
 from .recovery import recover
 from .recovery_result import Recovery
 
@@ -57,18 +58,8 @@ def recover_many(
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
         raise TypeError(f"rng is {type(rng).__name__}, but an integer, one for all, is expected")
     options = {"rng": int(rng), **options}
-    if workers == 1:
-        found = (recover(signal, **options) for signal in signals)
-        return list(tqdm(found, total=len(signals), desc="recover_many", disable=not progress))
-    if find_spec("joblib") is None:
-        raise ImportError(
-            f"workers is {workers}, but more than one needs the package joblib: "
-            'pip install "structrank[parallel]"'
-        )
-    from joblib import Parallel, delayed
-
-    tasks = (delayed(recover)(signal, **options) for signal in signals)
-    found = Parallel(n_jobs=workers, return_as="generator")(tasks)
+    check_workers(workers)
+    found = mapped(partial(recover, **options), signals, workers)
     return list(tqdm(found, total=len(signals), desc="recover_many", disable=not progress))
 
 

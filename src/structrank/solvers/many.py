@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,11 @@ from tqdm.auto import tqdm
 
 from .._array import Array, is_numpy_array
 from .._checks import instance_of, positive, positive_int, random_generator
+from .._processes import check_workers, mapped
 from ..model.problem import Problem
-from ..model.stack import Stack
 from ..model.starts import Randomness
 from ..structures.hankel_stack import HankelStack
-from .many_batch import Batch
+from .many_batch import Batch, Solved
 from .many_results import Results
 from .stopping import ConvergenceWarning, Status, Stop
 
@@ -80,7 +78,8 @@ def solve_many(
         Number of problems that are advanced together. Default: what fits into the cache of a core,
         or 4 million samples on a GPU; take fewer if its memory is too small.
     workers : int
-        Number of threads, each with a batch of its own.
+        Number of processes, each with a batch of its own, for arrays of NumPy. More than one needs
+        the package joblib.
     progress : bool
         Show a progress bar.
 
@@ -89,7 +88,8 @@ def solve_many(
     Results
         A sequence of `Result`, in the order of the problems. They agree with those of `gcgls`
         within the certified gaps. Gaps of iterates before the last are not proven: they are 1.
-        After Ctrl-C, unfinished problems have the status `Status.INTERRUPTED`.
+        After Ctrl-C, unfinished problems have the status `Status.INTERRUPTED`, unless there are
+        several processes.
 
     Examples
     --------
@@ -107,43 +107,40 @@ def solve_many(
     lam, pairs = positive(lam, "lam"), positive_int(pairs, "pairs")
     search_steps = positive_int(search_steps, "search_steps")
     workers = positive_int(workers, "workers")
+    check_workers(workers)
     reference = problems[0].backprojection
+    if workers > 1 and not is_numpy_array(reference):
+        raise TypeError(
+            f"workers is {workers}, but the samples are {type(reference).__name__}: several "
+            "processes are for arrays of NumPy"
+        )
     size = BatchSizes().problems(reference) if batch is None else positive_int(batch, "batch")
-    stack = Stack.of(problems, lam)
-    splits = np.split(np.arange(len(problems)), range(size, len(problems), size))
-    sources = _sources(rng, len(splits))
+    firsts = range(0, len(problems), size)
+    batches = [
+        Batch(problems[first : first + size], first, lam, source, stop, pairs, search_steps)
+        for first, source in zip(firsts, _sources(rng, len(firsts)), strict=True)
+    ]
     with tqdm(total=len(problems), desc="solve_many", disable=not progress) as bar:
-        batches = [
-            Batch(problems, stack, places, source, stop, pairs, search_steps, bar.update)
-            for places, source in zip(splits, sources, strict=True)
-        ]
-        _drive(batches, workers)
-    parts = [part for batch in batches for part in batch.finished]
-    log = [entry for batch in batches for entry in batch.log]
-    results = Results(problems, stack.kernel, parts, log)
+        found = _driven(batches, workers, bar)
+    parts = [part for finished, _ in found for part in finished]
+    log = [entry for _, entries in found for entry in entries]
+    results = Results(problems, HankelStack.of(problems[0].structure), parts, log)
     _warn_if_limited(results)
     return results
 
 
-def _drive(batches: Sequence[Batch], workers: int) -> None:
-    """Run all batches; after Ctrl-C, end those that are not finished."""
-    end = Event()
+def _driven(batches: Sequence[Batch], workers: int, bar: Any) -> list[Solved]:
+    """Run all batches; after Ctrl-C in this process, end those that are not finished."""
+    found: list[Solved] = []
     try:
-        if workers == 1:
-            for batch in batches:
-                batch.run(end)
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                try:
-                    list(pool.map(lambda batch: batch.run(end), batches))
-                except BaseException:
-                    end.set()  # the threads end after their iteration
-                    raise
+        for batch, solved in zip(batches, mapped(Batch.run, batches, workers), strict=True):
+            found.append(solved)
+            bar.update(len(batch.problems))
     except KeyboardInterrupt:
-        if all(batch.done for batch in batches):
+        if workers > 1 or all(batch.done for batch in batches):
             raise
-        for batch in batches:
-            batch.interrupt()
+        return [batch.interrupted() for batch in batches]
+    return found
 
 
 def _checked(problems: Sequence[Problem]) -> list[Problem]:
@@ -154,11 +151,7 @@ def _checked(problems: Sequence[Problem]) -> list[Problem]:
     for i, problem in enumerate(problems):
         instance_of(problem, Problem, f"problems[{i}]")
     first = problems[0]
-    if not HankelStack.supports(first.structure):
-        raise ValueError(
-            f"problems[0] has the structure {first.structure!r}, but Hankel or Toeplitz without "
-            "blocks is expected: use gcgls in a loop"
-        )
+    HankelStack.of(first.structure)  # an error, if there are no stacked products
     for i, problem in enumerate(problems):
         same = problem.structure is first.structure or problem.structure == first.structure
         if not same:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import count
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,9 @@ from .stack_proof import prove_gaps
 from .state import History
 from .stopping import Status, Stop
 
+Solved = tuple[list[Finished], list[Entry]]
+"""What is returned about problems, and their histories."""
+
 
 class Batch:
     """Problems that are advanced together: those that are not finished, and those that are."""
@@ -29,18 +31,17 @@ class Batch:
     def __init__(
         self,
         problems: Sequence[Problem],
-        stack: Stack,
-        places: NDArray,
+        first: int,
+        lam: float,
         rng: Randomness,
         stop: Stop,
         pairs: int,
         search_steps: int,
-        tell: Callable[[int], Any],
         accuracy: Accuracy = Accuracy(),
     ) -> None:
-        self.problems, self.stack, self.places, self.rng = problems, stack, places, rng
+        self.problems, self.first, self.lam, self.rng = problems, first, lam, rng
         self.stop, self.pairs, self.search_steps = stop, pairs, search_steps
-        self.tell, self.accuracy = tell, accuracy
+        self.accuracy = accuracy
         self.state: ManyState | None = None  # of the problems that are not finished
         self.finished: list[Finished] = []
         self.log: list[Entry] = []
@@ -48,20 +49,13 @@ class Batch:
     @property
     def done(self) -> bool:
         """Whether all problems are finished."""
-        return sum(part.places.size for part in self.finished) == self.places.size
+        return sum(part.places.size for part in self.finished) == len(self.problems)
 
-    def run(self, end: Event) -> None:
-        """Advance until all problems are finished, or until the event is set."""
-        for _ in self._algorithm_1():
-            if end.is_set():
-                return
-
-    def _algorithm_1(self) -> Iterator[None]:
-        """Advance all problems, with the line numbers of the paper."""
+    def run(self) -> Solved:
+        """Advance until all problems are finished, with the line numbers of the paper."""
         began, accuracy = clock(), self.accuracy
-        stack = self.stack.chosen(self.places)
-        starts = StackStarts(stack, self.rng)
-        state = self.state = ManyState.zero(stack, self.places, accuracy)  # line 1
+        state = self.state = self._zero()  # line 1
+        starts = StackStarts(state.stack, self.rng)
         last: ManyState | None = None
         for k in count(1):  # line 2
             state = state.with_gradients(k, self.pairs, accuracy, self.stop)  # line 3
@@ -72,9 +66,13 @@ class Batch:
             kept = np.flatnonzero([each is None for each in status])
             last = self.state = state.chosen(kept)
             if not kept.size:
-                return
-            yield
+                break
             state = last.stepped(self.pairs, self.search_steps, accuracy)  # lines 4 to 6
+        return self.finished, self.log
+
+    def _zero(self) -> ManyState:
+        stack = Stack.of(self.problems, self.lam)
+        return ManyState.zero(stack, self.first + np.arange(len(stack)), self.accuracy)
 
     def _proven(self, state: ManyState, starts: StackStarts) -> NDArray:
         """Prove the gaps that are likely to end a run; the others are one."""
@@ -169,7 +167,6 @@ class Batch:
             unsolved = np.flatnonzero([reason is not Status.SOLVED for reason in reasons])
             self._certify(ended, part, unsolved, starts)
         self.finished.append(part)
-        self.tell(rows.size)
 
     def _certify(
         self, ended: ManyState, part: Finished, rows: NDArray, starts: StackStarts
@@ -180,7 +177,7 @@ class Batch:
         likely = ended.likely_gaps[rows]
         part.gap[rows] = self._gaps(ended.chosen(rows), (1 + self.accuracy.share) * likely, starts)
         for row in rows[part.gap[rows] == 1]:
-            problem = self.problems[int(part.places[row])]
+            problem = self.problems[int(part.places[row]) - self.first]
             result = Result(
                 y=part.y[row, ...],
                 X=part.X(int(row), ended.stack.kernel),
@@ -194,13 +191,10 @@ class Batch:
             proven = with_proven_gap(result, ended.stack.lam, starts.generator, self.accuracy)
             part.gap[row] = min(proven.gap, 1.0)
 
-    def interrupt(self) -> None:
+    def interrupted(self) -> Solved:
         """End the problems that are not finished."""
-        if self.done:
-            return
-        state = self.state
-        if state is None:
-            stack = self.stack.chosen(self.places)
-            state = ManyState.zero(stack, self.places, self.accuracy)
-        size = state.places.size
-        self._finish(state, [Status.INTERRUPTED] * size, np.ones(size), None)
+        if not self.done:
+            state = self._zero() if self.state is None else self.state
+            size = state.places.size
+            self._finish(state, [Status.INTERRUPTED] * size, np.ones(size), None)
+        return self.finished, self.log

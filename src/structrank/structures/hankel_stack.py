@@ -34,12 +34,16 @@ class HankelStack:
         self.reversed = isinstance(structure, Toeplitz)
         self.fft_lengths = tuple(fft_length(length) for length in self.lengths)
 
-    @staticmethod
-    def supports(structure: Structure) -> bool:
-        """Whether there are stacked products for a structure."""
-        if not isinstance(structure, Hankel) or type(structure) not in (Hankel, Toeplitz):
-            return False
-        return structure.block is None and structure.offset is None
+    @classmethod
+    def of(cls, structure: Structure) -> HankelStack:
+        """Return the products for a structure, or raise an error if there are none."""
+        plain = isinstance(structure, Hankel) and type(structure) in (Hankel, Toeplitz)
+        if not plain or structure.block is not None:  # type: ignore[attr-defined]
+            raise ValueError(
+                f"the structure is {structure!r}, but Hankel or Toeplitz without blocks is "
+                "expected: use gcgls in a loop"
+            )
+        return cls(structure)  # type: ignore[arg-type]
 
     def signals(self, y: Array) -> Array:
         """Transform signals (problems, n)."""
