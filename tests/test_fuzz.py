@@ -244,7 +244,7 @@ TEXT_OPTIONS = {
     "max_size": st.sampled_from(["1MB", 1, "x", -1]),
 }
 
-CHEAP, MIDDLE, DEAR = (25, 2200), (8, 800), (3, 300)
+CHEAP, MIDDLE, DEAR = (20, 2200), (6, 800), (3, 300)
 CALLS = {
     "structures": (CHEAP, call(products, structures(), st.integers(0, 9))),
     "mu_max": (CHEAP, call(lambda p: (sr.mu_max(p),), problems())),

@@ -17,8 +17,10 @@ import scipy.io
 import zarr
 from scipy.io import wavfile
 
+import structrank as sr
 from structrank.io import FileError, Table, leftovers, limits, read, write
 from structrank.io.limits import SizeLimit
+from structrank.io.saved_values import Reader, Writer
 
 SECRET = b"secret of another file " * 8
 MATLAB = {"MATLAB_class": np.bytes_("double")}
@@ -377,3 +379,24 @@ def test_leftovers_of_killed_runs_are_cleared(tmp_path):
     (tmp_path / stale[1]).mkdir()
     write(tmp_path / "new.npy", Table(np.arange(3.0)))
     assert sorted(os.listdir(tmp_path)) == sorted([*kept, "b.zarr", "new.npy"])
+
+
+# -- results ----------------------------------------------------------------------------
+
+
+def test_a_saved_result_imports_only_array_libraries(tmp_path, monkeypatch):
+    (tmp_path / "trap_of_a_file.py").write_text("raise SystemExit('it was imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    writer = Writer()
+    plain = writer.plain(np.ones(2)) | {"library": "trap_of_a_file"}
+    with pytest.raises(FileError, match="trap_of_a_file is not an array library"):
+        Reader(writer.arrays).value(plain)
+
+
+def test_a_saved_result_cannot_ask_for_more(tmp_path):
+    path = tmp_path / "a.npz"
+    sr.Modes(np.array([0.3])).save(path)
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("x.npy", header((HUGE * 1000,)))
+    with pytest.raises(FileError, match="it would take 16 TB of memory"):
+        sr.load(path)

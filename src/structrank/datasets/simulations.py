@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from .._checks import not_negative, positive_int
+from ..io.containers import required_pandas
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,7 @@ def sensor_table(days: int = 28, *, rng: int | np.random.Generator = 0) -> Any:
     >>> table.shape, bool(table.isna().any().all())
     ((168, 3), True)
     """
-    import pandas as pd
+    pd = required_pandas()
 
     rng, t = np.random.default_rng(rng), np.arange(24 * positive_int(days, "days"))
     day = 2 * np.pi * t / 24

@@ -14,7 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._array import NDArray
+from .arrays import check_npz
 from .atomic import check_new_file, new_file
+from .limits import SizeLimit
 from .table import FileError
 
 
@@ -103,6 +105,7 @@ class Archive:
         path : Path
         """
         try:
+            check_npz(path, SizeLimit())
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 header = json.loads(str(file["header"]))
                 self._check_header(path, header)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 import zipfile
@@ -101,6 +102,14 @@ def read_npz(path: Path, variable: str | None, limit: SizeLimit) -> Table:
         with file.open(f"{name}.npy") as member:
             values = np.lib.format.read_array(member, allow_pickle=False)
     return Table(numbers(values), variable=name)
+
+
+def check_npz(path: Path, limit: SizeLimit) -> None:
+    """Raise an error if all arrays of an NPZ file together would take too much memory."""
+    with zipfile.ZipFile(path) as file:
+        names = [name.removesuffix(".npy") for name in file.namelist() if name.endswith(".npy")]
+        headers = [_npz_header(file, name) for name in names]
+    limit.check(sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers))
 
 
 def _npz_header(file: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:

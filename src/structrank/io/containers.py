@@ -95,6 +95,15 @@ def unwrap(samples: Any, channels: int | None = None, *, regular: bool = True) -
     return Unwrapped(in_range(values), wrap, follow=wrap)
 
 
+def required_pandas() -> Any:
+    """Import pandas, or raise an error that says what to install."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError('a DataFrame needs pandas: pip install "structrank[pandas]"') from error
+    return pd
+
+
 def _from_pandas(samples: Any, regular: bool) -> Unwrapped:
     import pandas as pd
 

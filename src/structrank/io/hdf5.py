@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,12 @@ def _is_matlab_number(name: str, array: Any) -> bool:
 
 
 def write_hdf5(path: Path, table: Table) -> None:
-    """Write the values, under their name, to an HDF5 file."""
-    with require("h5py").File(path, "w") as file:
+    """Write the values, under their name, to an HDF5 file.
+
+    It is made in memory first: the library of HDF5 crashes if the disk is full.
+    """
+    made = BytesIO()
+    with require("h5py").File(made, "w") as file:
         file[table.variable or VARIABLE] = table.values
+    with path.open("wb") as stream:
+        stream.write(made.getbuffer())

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._array import Array, NDArray
 from .._checks import positive_ints
+from ..io.containers import required_pandas
 from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
 from ..views import interactive_figure, plot_modes, plot_poles
@@ -238,7 +239,7 @@ class Modes(Saved):
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, one row per mode or oscillation."""
-        import pandas as pd
+        pd = required_pandas()
 
         return pd.DataFrame(self.table())
 

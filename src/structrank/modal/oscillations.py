@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array import NDArray
+from ..io.containers import required_pandas
 from ..io.sampling import Sampling
 from ..views.content import number_and_error
 
@@ -141,7 +142,7 @@ class Oscillations:
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, one row per oscillation."""
-        import pandas as pd
+        pd = required_pandas()
 
         return pd.DataFrame(self.table())
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from ..components import fit_series
 from ..components.parts import CYCLE, TREND, series_parts
-from ..io.containers import unwrap
+from ..io.containers import required_pandas, unwrap
 from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
 from ..modal.harmonics import group_oscillations
@@ -117,7 +117,7 @@ class SignalComponents(Summary, Saved):
         DataFrame
             With several channels, columns have two levels: component and channel.
         """
-        import pandas as pd
+        pd = required_pandas()
 
         self._check_series()
         frames = {name: self[name] for name in self}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
+from .._array import NDArray, as_array, to_numpy
 from .._watch import clock
 from ..io.containers import unwrap
 from ..io.regular_samples import regular_samples, what_was_done
@@ -120,9 +120,7 @@ def impute(samples: Any, **options: Any) -> Recovery:
     missing = np.isnan(values) | found.outliers
 
     def kept(part: Any, elsewhere: Any) -> Any:
-        return given.wrap(
-            np.where(missing, to_numpy(unwrap(part, channels, regular=gridded).values), elsewhere)
-        )
+        return given.wrap(np.where(missing, to_numpy(as_array(part)), elsewhere))
 
     return replace(
         found,

@@ -1,0 +1,154 @@
+"""Faults: killed processes, a full disk, functions of the user that fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+import numpy as np
+import pytest
+from conftest import nightly
+
+import structrank as sr
+from structrank.io import FileError, Table, check_writable, read, write
+from structrank.io.formats import KNOWN
+
+posix = pytest.mark.skipif(os.name != "posix", reason="only POSIX has these signals and limits")
+USUAL = (".csv", ".npy", ".mat", ".h5", ".parquet", ".json", ".wav")
+WRITER = """
+import numpy as np
+from structrank.io import Table, write
+table = Table(np.arange(20000.0).reshape(-1, 2))
+print("begins", flush=True)
+while True:
+    write("out.csv", table, force=True)
+    write("out.npz", table, force=True)
+"""
+
+
+def killed(command, folder, seconds):
+    """Start a process and kill it some time after its first line."""
+    with subprocess.Popen(
+        [sys.executable, *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        process.stdout.readline()
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+
+
+def check_folder(folder, expected):
+    """Outputs are whole or absent, and the next run clears what was left."""
+    for name, shape in expected.items():
+        if (folder / name).exists():
+            assert read(folder / name).values.shape == shape
+    write(folder / "next.npy", Table(np.arange(3.0)), force=True)
+    assert {path.name for path in folder.iterdir()} <= {*expected, "next.npy", "data.csv"}
+
+
+@posix
+@pytest.mark.parametrize("times", [2, nightly(30)])
+def test_killed_while_writing(tmp_path, times):
+    rng = np.random.default_rng(None if times > 2 else 0)
+    for _ in range(times):
+        killed(["-c", WRITER], tmp_path, rng.uniform(0.01, 0.2))
+        check_folder(tmp_path, {"out.csv": (10000, 2), "out.npz": (10000, 2)})
+
+
+COMMAND = """
+import sys
+from structrank.cli import main
+print("begins", flush=True)
+main(sys.argv[1:])
+"""
+
+
+@posix
+@pytest.mark.nightly
+def test_killed_commands(tmp_path):
+    values = np.cos(0.3 * np.arange(3000)) + 0.1 * np.random.default_rng(0).standard_normal(3000)
+    write(tmp_path / "data.csv", Table(values))
+    options = ["recover", "data.csv", "--effort", "fast", "--rank", "2", "--force", "--quiet"]
+    began = time.perf_counter()
+    whole = ["-c", COMMAND, *options, "--out", "out.csv", "--plot", "out.png"]
+    subprocess.run([sys.executable, *whole], cwd=tmp_path, check=True, capture_output=True)
+    seconds = time.perf_counter() - began
+    rng = np.random.default_rng()
+    for _ in range(100):
+        (tmp_path / "out.csv").unlink(missing_ok=True)
+        (tmp_path / "out.png").unlink(missing_ok=True)
+        killed(whole, tmp_path, rng.uniform(0, seconds))
+        if (tmp_path / "out.png").exists():
+            assert (tmp_path / "out.png").read_bytes().endswith(b"IEND\xaeB`\x82")
+            (tmp_path / "out.png").unlink()
+        check_folder(tmp_path, {"out.csv": (3000,)})
+
+
+@posix
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of other packages
+@pytest.mark.parametrize(
+    "suffix",
+    [s if s in USUAL else nightly(s) for s in KNOWN if not s.endswith("seed")],
+)
+def test_a_full_disk(tmp_path, suffix):
+    """No file may grow beyond a limit: the system then refuses to write, as if it were full."""
+    resource = pytest.importorskip("resource", reason="the system has no limits")
+    values = np.random.default_rng(0).standard_normal(4000)
+    table = Table(values, header={"rate": 8000} if suffix == ".wav" else None)
+    path = tmp_path / f"out{suffix}"
+    check_writable(path)  # imports what is needed
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        with pytest.raises(FileError, match="cannot be written"):
+            write(path, table)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+
+
+class UsersError(Exception):
+    """Something that the package does not know."""
+
+
+B = np.cos(0.4 * np.arange(12))
+SOLVERS = {
+    "solve": sr.solve,
+    "gcgls": lambda p, **k: sr.gcgls(p, 1.0, **k),
+    "gcg": lambda p, **k: sr.gcg(p, 1.0, **k),
+    "robust": lambda p, **k: sr.solve_robust(p, 0.1, **k),
+    "within": lambda p, **k: sr.solve_within(p, 0.1, **k),
+    "trusted": lambda p, **k: sr.solve_trusted(p, np.arange(12) < 2, **k),
+    "homotopy": lambda p, **k: sr.homotopy(p, [1.0, 10.0], **k),
+}
+
+
+def fails(*_):
+    raise UsersError("mine")
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "within"])
+def test_a_callback_that_fails(name):
+    problem = sr.Problem(sr.Hankel(12, window=6), B, 0.1)
+    with pytest.raises(UsersError, match="mine") as caught:
+        SOLVERS[name](problem, callback=fails)
+    assert traceback.extract_tb(caught.tb)[-1].name == "fails"
+
+
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("robust", "trusted")])
+def test_an_operator_that_fails_later(name):
+    calls = iter(range(12))
+
+    def forward(y):
+        if next(calls, None) is None:
+            fails()
+        return np.cumsum(y)
+
+    operator = sr.Operator(forward, lambda d: np.cumsum(d[::-1])[::-1])
+    problem = sr.Problem(sr.Hankel(12, window=6), B, 0.01, operator)
+    with pytest.raises(UsersError, match="mine") as caught:
+        SOLVERS[name](problem)
+    assert traceback.extract_tb(caught.tb)[-1].name == "fails"
