@@ -8,6 +8,8 @@ import pytest
 from structrank import StateSpace, identify
 from structrank.systems.arx import Arx
 from structrank.systems.input_models import input_model, interpolated, interpolation_errors
+from structrank.systems.noise_fits import NoiseFits
+from structrank.systems.order_search import Candidate, IdentificationSearch, Search
 
 TRUTH = StateSpace(
     [[0.8, 0.3], [-0.3, 0.8]],
@@ -111,3 +113,35 @@ def test_bad_noise_model():
     u, y = record(TRUTH, 60, 0)
     with pytest.raises(ValueError, match="noise_model is 'pink'"):
         identify(u, y, noise_model="pink")
+
+
+def candidates(*rows):
+    return [Candidate(kind, order, (), error, bic) for kind, order, error, bic in rows]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "order"),
+    [
+        ([("arx", 4, 0.20, 5), ("innovations", 3, 0.21, 9)], "innovations", 3),
+        ([("arx", 4, 0.20, 5), ("innovations", 3, 0.23, 1)], "arx", 4),
+        ([("white", 2, 0.205, 1), ("white", 5, 0.20, 9), ("white", 1, 0.3, 0)], "white", 2),
+        ([("white", 2, 0.205, 1), ("innovations", 5, 0.20, 9)], "innovations", 5),
+        ([("arx", 1, 1e-6, 1), ("white", 3, 1e-7, 0)], "arx", 1),
+    ],
+)
+def test_the_choice_between_candidates(rows, kind, order):
+    """Likelihood before ARX within 10%; then the criterion within 3%; without noise, few states."""
+    look = object.__new__(Search)
+    look.search = IdentificationSearch()
+    best = look._sorted(candidates(*rows))[0]
+    assert (best.kind, best.order) == (kind, order)
+
+
+def test_few_samples_allow_few_parameters():
+    u, y = record(TRUTH, 60, 5)
+    fits = NoiseFits([u], [y], [u], [(u, y)], [5], None, 0.0, radius=0.98)
+    look = Search(fits, [1, 2, 6], IdentificationSearch())
+    assert look.candidate("white", 2, False) is not None
+    assert look.candidate("white", 6, False) is None
+    assert look.candidate("arx", 6, False) is not None
+    assert Search(fits, [6], IdentificationSearch()).candidate("white", 6, False) is not None

@@ -61,9 +61,9 @@ def identify(
        inputs is exact. If next to no noise is left, up to 2000 missing inputs are fitted together
        with the model.
     4. Both fits and the ARX models compete. The record has four stretches; each is held out once
-       and simulated by a model of the others. The kind with the least error is chosen. Among its
-       orders whose error is within 3%, the one with the least Bayesian information criterion of the
-       likelihood is chosen.
+       and simulated by a model of the others. The kind with the least error is chosen, but a fit
+       within 10% comes before ARX models. Among its orders whose error is within 3%, the one with
+       the least Bayesian information criterion of the likelihood is chosen.
 
     Parameters
     ----------

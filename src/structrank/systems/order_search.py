@@ -53,6 +53,12 @@ class IdentificationSearch:
         Set by hand.
     as_good : float
         Held-out errors within this factor of the least count as equally good. Set by hand.
+    likely : float
+        Fits of maximum likelihood come before ARX models whose error is smaller by up to this
+        factor: those of trials end early, and ARX models take filled gaps for samples. Set by hand.
+    samples : int
+        Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
+        by hand, as for outputs alone.
     most_unknown : int
         Missing inputs that are fitted together with the model, at most. Set by hand: the Jacobian
         has a column for each, so time and memory grow quickly.
@@ -101,6 +107,8 @@ class IdentificationSearch:
     plugged: float = 0.1
     tries: int = 4
     as_good: float = 1.03
+    likely: float = 1.1
+    samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05
     joint_steps: int = 10
@@ -191,9 +199,12 @@ class Trial:
         starts = [first_state(model, u, y) for u, y in zip(known, outputs, strict=True)]
         y = np.concatenate(outputs) - self.centre
         spread = np.nanmean(y**2, axis=0)
+        triples = zip(known, outputs, starts, strict=True)
+        errors = np.concatenate([x - responses(model, u, s) for u, x, s in triples])
+        # Half of the error is a guess of the share that is not due to missing inputs.
+        G = np.diag(np.minimum(np.nanmean(errors**2, axis=0) / 2, spread))
         theta = fit.parameters(
-            replace(model, K=0 * model.K, innovation_covariance=np.diag(spread) / 4),
-            np.array(starts),
+            replace(model, K=0 * model.K, innovation_covariance=G), np.array(starts)
         )
         theta = fit.maximize(theta, self.search.noise_steps)
         value = fit.value(theta)
@@ -221,7 +232,11 @@ def first_state(model: StateSpace, u: NDArray, y: NDArray) -> NDArray:
 
 def simulated(model: StateSpace, u: NDArray, y: NDArray, early: int) -> NDArray:
     """Simulated outputs; the first state fits the first samples."""
-    state = first_state(model, u[:early], y[:early])
+    return responses(model, u, first_state(model, u[:early], y[:early]))
+
+
+def responses(model: StateSpace, u: NDArray, state: NDArray) -> NDArray:
+    """Simulated outputs from some state; they may leave the range of numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
         states = state_sequence(model.A, state, u @ model.B.T)
         return np.asarray(states @ model.C.T + u @ model.D.T + model.output_offset)
@@ -246,6 +261,12 @@ class Search:
 
     def candidate(self, kind: str, order: int, exact: bool) -> Candidate | None:
         """A kind and an order, on all trials."""
+        training = self.trials[0].training
+        count = training.parameter_count(kind, order)
+        samples = sum(np.count_nonzero(~np.isnan(y)) for y in training.outputs)
+        many = count > samples / self.search.samples and order > self.orders[0]
+        if kind in LIKELY and many:
+            return None
         fits = [trial.fitted(kind, order, exact) for trial in self.trials]
         found = [fit for fit in fits if fit is not None]
         if len(found) < len(fits) or not found:
@@ -254,9 +275,6 @@ class Search:
         pairs = zip(self.trials, models, strict=True)
         errors = [trial.error(model, exact) * self.doubt(model) for trial, model in pairs]
         error = float(np.exp(np.mean(np.log(errors))))
-        training = self.trials[0].training
-        count = training.parameter_count(kind, order)
-        samples = sum(np.count_nonzero(~np.isnan(y)) for y in training.outputs)
         criterion = -2 * np.mean([fit.loglikelihood for fit in found]) + count * np.log(samples)
         return Candidate(kind, order, models, error, float(criterion))
 
@@ -275,17 +293,22 @@ class Search:
         found = self._first_look(fast)
         if not found:
             return []
-        best = min(found, key=lambda c: c.error)
-        near = [n for n in self.orders if abs(n - best.order) <= self.search.nearby]
+        order, likely = self._best_orders(found)
+        near = [n for n in self.orders if abs(n - order) <= self.search.nearby or n == likely]
         if self.exact:
             self.trials = self.trials[:: self.search.sparse]
-            pairs = [(kind, n) for n in near for kind in fast if kind == "white" or n == best.order]
+            pairs = [(kind, n) for n in near for kind in fast if kind == "white" or n == order]
             found = self._all(pairs)
-            best = min(found, key=lambda c: c.error)
-            near = [best.order]
+            near = sorted(set(self._best_orders(found)))
         if "innovations" in kinds:
             found += self._all([("innovations", n) for n in near])
         return self._sorted(found)
+
+    def _best_orders(self, found: list[Candidate]) -> tuple[int, int]:
+        """The order of the best candidate, and that of the best one by maximum likelihood."""
+        best = min(found, key=lambda c: c.error).order
+        likely = [c for c in found if c.kind in LIKELY]
+        return best, min(likely, key=lambda c: c.error).order if likely else best
 
     def _all(self, pairs: list[tuple[str, int]]) -> list[Candidate]:
         """Candidates of given kinds and orders, as far as there are starts for them."""
@@ -297,10 +320,13 @@ class Search:
         ranked = []
         while found:
             least = min(c.error for c in found)
-            close = [c for c in found if c.error <= self.search.as_good * least]
-            likely = [c for c in close if c.kind in LIKELY] or close
-            kind = min(likely, key=lambda c: c.error).kind
-            best = min((c for c in likely if c.kind == kind), key=lambda c: c.criterion)
+            likely = [
+                c for c in found if c.kind in LIKELY and c.error <= self.search.likely * least
+            ]
+            first = min(likely or found, key=lambda c: c.error)
+            same = (c for c in found if c.kind == first.kind)
+            close = [c for c in same if c.error <= self.search.as_good * first.error]
+            best = min(close, key=lambda c: c.criterion)
             if least <= (enough := self.search.exact_fit * self.search.rough.floor):
                 exact = [c for c in found if c.error <= enough]
                 best = min(exact, key=lambda c: (c.order, c.kind != "white"))
