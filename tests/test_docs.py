@@ -129,6 +129,10 @@ def test_example_of_make_run(tmp_path):
         (["benchmarks.five_signals", "--lengths", "64", "--only", "tones"], "tones         64"),
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
         nightly(["benchmarks.kalman", "3"], "statsmodels likelihood"),
+        nightly(
+            ["benchmarks.cluster", "--gigabytes", "0.001", "--patches", "2", "--patch", "24"],
+            "one worker / two workers",
+        ),
         nightly(["benchmarks.many", "--signals", "20"], "equal ranks: 100.00%"),
         (
             ["benchmarks.peers", "--seeds", "1", "--rows", "127", "--methods", "fiht", "rank"],

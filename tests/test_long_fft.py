@@ -73,3 +73,19 @@ def test_hankel_products_with_long_transforms(rng, dtype, window, threshold, mon
     ):
         assert got.dtype == expected.dtype
         assert np.max(np.abs(got - expected)) <= tolerance(dtype) * np.max(np.abs(expected))
+
+
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_of_other_libraries_row_by_row(rng, dtype, library, monkeypatch):
+    xp = pytest.importorskip(library)
+    S = Hankel((9, 8), window=(4, 5))
+    y, V = random_array(rng, S.signal_shape, dtype), random_array(rng, (S.shape[1], 3), dtype)
+    U = random_array(rng, (S.shape[0], 3), dtype)
+    there = [xp.asarray(x) for x in (y, U, V)]
+    whole = S.matmul(there[0], there[2]), S.rmatmul(there[0], there[1]), S.adjoint(*there[1:])
+    monkeypatch.setattr(transforms, "SIZES", transforms.FFTSizes(by_row=16))
+    rows = S.matmul(there[0], there[2]), S.rmatmul(there[0], there[1]), S.adjoint(*there[1:])
+    for one, other in zip(rows, whole, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), atol=tolerance(dtype))

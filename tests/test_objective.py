@@ -326,6 +326,8 @@ class TestSymmetric:
         np.testing.assert_allclose(line.psi, twin.psi, rtol=1e-11)
         moved, expected = line.move(0.7), twin.move(0.7)
         np.testing.assert_array_equal(moved.X.signs, self.signs)
+        # These ask for the data, which a move does not compute.
+        assert fast.curvature(moved) == pytest.approx(slow.curvature(expected), rel=1e-11)
         for key, value in vars(expected).items():
             if key not in ("signs", "products"):
                 np.testing.assert_allclose(getattr(moved, key), value, atol=1e-11, err_msg=key)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import scipy.fft
+from array_api_compat import device, is_jax_array
 
 from . import halved_fft, long_fft
 from .namespace import Array, NDArray, array_namespace, conj, is_complex, is_numpy_array
@@ -20,6 +22,7 @@ class FFTSizes:
 
     halved: int = 2**17  # two complex FFTs of half the length are faster than one
     long: int = 2**19  # two passes of short FFTs are faster than one long FFT
+    by_row: int = 2**20  # entries of a stack from which on rows are transformed one by one: memory
 
 
 SIZES = FFTSizes()
@@ -33,6 +36,9 @@ def fft(x: Array, lengths: Sequence[int], axes: Sequence[int], *, mirrored: bool
     """
     options: dict[str, Any] = {}
     module = array_namespace(x).fft
+    if axes[0] == 1 and _by_row(x):
+        rows = (fft(x[k : k + 1, ...], lengths, axes, mirrored=mirrored) for k in range(x.shape[0]))
+        return _stacked(rows, x.shape[0])
     if is_numpy_array(x):
         own = _own_transforms(x, lengths, axes, real=not is_complex(x))
         if own is not None:
@@ -96,8 +102,36 @@ def ifft_of_product(
         own = _own_transforms(factors, lengths, axes, real=factors.shape[-1] != lengths[-1])
         if own is not None:
             return own.ifft_of_product(signal, factors, lengths[0], sizes[0], mirrored=mirrored)
-    product = ifft(signal * factors, lengths, axes, mirrored=mirrored)
-    return product[(slice(None), *(slice(0, size) for size in sizes))]
+    cut = (slice(None), *(slice(0, size) for size in sizes))
+    if not _by_row(factors):
+        return ifft(signal * factors, lengths, axes, mirrored=mirrored)[cut]
+    rows = (
+        ifft(signal * factors[k : k + 1, ...], lengths, axes, mirrored=mirrored)[cut]
+        for k in range(factors.shape[0])
+    )
+    return _stacked(rows, factors.shape[0])
+
+
+def _by_row(stack: Array) -> bool:
+    """Whether the rows of a stack are transformed one by one, to save memory.
+
+    Other libraries than SciPy need several copies of what they transform. Arrays of JAX cannot be
+    changed in place, so rows could not be put together without a copy.
+    """
+    large = stack.shape[0] > 1 and prod(stack.shape) >= SIZES.by_row
+    return large and not is_numpy_array(stack) and not is_jax_array(stack)
+
+
+def _stacked(rows: Iterator[Array], count: int) -> Array:
+    """Put rows of shape (1, ...) together, as they are made."""
+    first = next(rows)
+    xp = array_namespace(first)
+    shape = (count, *first.shape[1:])
+    stack = xp.empty(shape, dtype=first.dtype, device=device(first))
+    stack[0:1, ...] = first
+    for k, row in enumerate(rows, start=1):
+        stack[k : k + 1, ...] = row
+    return stack
 
 
 def _zero_padded(x: NDArray, lengths: Sequence[int], axes: Sequence[int]) -> NDArray:

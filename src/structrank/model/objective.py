@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ class Point:
     total: Array  # Q*(X), the sum over all copies
     mean: Array  # C_proj X, the mean over all copies
     y: Array  # C X; the same array as the mean if C is C_proj
-    data: Array  # A y
+    data: Array | None  # A y; None where nobody has asked for it
     residual: Array  # A y - b
     gram_U: np.ndarray  # U^H U
     gram_V: np.ndarray  # V^H V
@@ -173,11 +174,17 @@ class Penalized:
 
     def curvature(self, point: Point) -> float:
         """Compute the second derivative of f along X: `||A(C X)||^2 + lam ||B X||^2`."""
-        return inner(point.data, point.data) + self.lam * self.penalty.quadratic(point)
+        data = self._data(point)
+        return inner(data, data) + self.lam * self.penalty.quadratic(point)
 
     def slope_at_zero(self, point: Point) -> float:
         """Compute `<grad f(0), X>`."""
-        return self.lam * self.penalty.linear(point) - inner(self.target, point.data)
+        return self.lam * self.penalty.linear(point) - inner(self.target, self._data(point))
+
+    def _data(self, point: Point) -> Array:
+        if point.data is None:
+            point.data = self.measure.forward(point.y)
+        return point.data
 
     def slope(self, point: Point) -> float:
         """Compute `<grad f(X), X>`."""
@@ -263,17 +270,25 @@ class Line:
             self.right = S.transform_mirrored(self.left, signs)
             self.total1 = 2 * S.adjoint_transformed((point.left, self.right))
             self.gram_V = quartic.mirrored(self.gram_U, signs)
-        self.total2 = S.adjoint_transformed((self.left, self.right))
-        self.mean1, self.mean2 = self.total1 * scale, self.total2 * scale
-        recovered = objective.recovery.signal
-        self.y1 = recovered(self.mean1, (point.U, self.DV), (DU, point.V))
-        self.y2 = recovered(self.mean2, (DU, self.DV))
-        self.data1, self.data2 = forward(self.y1), forward(self.y2)
+        self.total2, self.scale = S.adjoint_transformed((self.left, self.right)), scale
         self.products = objective.penalty.products(DU, self.DV, self.signs)
-        self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
         self.violation_squared = objective.penalty.along(self)
+        recovered = objective.recovery.signal
+        self.y1 = recovered(self.total1 * scale, (point.U, self.DV), (DU, point.V))
+        self.data1, self.averaged = forward(self.y1), point.y is point.mean
+        self.y1 = None if self.averaged else self.y1
+        self.y2 = recovered(self.total2 * scale, (DU, self.DV))
+        self.data2 = forward(self.y2)
+        self.y2 = None if self.averaged else self.y2
+        self.loss = quartic.square(point.residual, self.data1, self.data2) / 2
         norms = quartic.traces(self.gram_U) + quartic.traces(self.gram_V)
         self.psi = self.loss + objective.lam / 2 * self.violation_squared + objective.mu / 2 * norms
+
+    def means(self) -> Iterator[Array]:
+        """Generate the means over all copies, for the powers of the step; they are not kept."""
+        yield self.point.mean
+        yield self.total1 * self.scale
+        yield self.total2 * self.scale
 
     def decrease(self, t: float) -> float:
         """Compute by how much a step of `t` lowers psi."""
@@ -284,17 +299,17 @@ class Line:
         p = self.point
         G, H = self.gram_U, self.gram_V
         U = add_scaled(p.U, t, self.DU)
-        mean = add_scaled(add_scaled(p.mean, t, self.mean1), t**2, self.mean2)
-        averaged = p.y is p.mean
+        total = add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2)
+        mean = total * self.scale
         return Point(
             U,
             add_scaled(p.V, t, self.DV) if self.signs is None else U * like(self.signs, U),
             add_scaled(p.left, t, self.left),
             add_scaled(p.right, t, self.right),
-            add_scaled(add_scaled(p.total, t, self.total1), t**2, self.total2),
+            total,
             mean,
-            mean if averaged else add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
-            add_scaled(add_scaled(p.data, t, self.data1), t**2, self.data2),
+            mean if self.averaged else add_scaled(add_scaled(p.y, t, self.y1), t**2, self.y2),
+            None,
             add_scaled(add_scaled(p.residual, t, self.data1), t**2, self.data2),
             G[0] + t * G[1] + t**2 * G[2],
             H[0] + t * H[1] + t**2 * H[2],

@@ -133,8 +133,7 @@ class ProjectionPenalty(Penalty):
         """Compute the coefficients of the penalty along a line."""
         coefficients = trace_product(line.gram_U, line.gram_V)
         p = line.point
-        means, totals = (p.mean, line.mean1, line.mean2), (p.total, line.total1, line.total2)
-        coefficients -= products(means, totals)
+        coefficients -= products(line.means(), (p.total, line.total1, line.total2))
         coefficients[0] += self.constant
         if self.offset is not None:
             xp = array_namespace(line.DU)

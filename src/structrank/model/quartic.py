@@ -5,6 +5,8 @@ A polynomial is given by an array of five coefficients, the constant first.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from .._array import Array, gram, inner
@@ -18,15 +20,23 @@ def square(x0: Array, x1: Array, x2: Array) -> np.ndarray:
     return products((x0, x1, x2), (x0, x1, x2))
 
 
-def products(x: Triple, y: Triple) -> np.ndarray:
-    """Expand `Re <x0 + t x1 + t^2 x2, y0 + t y1 + t^2 y2>`, where `<xi, yj> = <xj, yi>`."""
+def products(x: Iterable[Array], y: Triple) -> np.ndarray:
+    """Expand `Re <x0 + t x1 + t^2 x2, y0 + t y1 + t^2 y2>`, where `<xi, yj> = <xj, yi>`.
+
+    Only one array of x is held at a time, if they are made one after the other.
+    """
+    table, parts = np.zeros((3, 3)), iter(x)
+    for i in range(3):
+        part = next(parts)
+        table[i, i:] = [inner(part, other) for other in y[i:]]
+        del part
     return np.array(
         [
-            inner(x[0], y[0]),
-            2 * inner(x[0], y[1]),
-            2 * inner(x[0], y[2]) + inner(x[1], y[1]),
-            2 * inner(x[1], y[2]),
-            inner(x[2], y[2]),
+            table[0, 0],
+            2 * table[0, 1],
+            2 * table[0, 2] + table[1, 1],
+            2 * table[1, 2],
+            table[2, 2],
         ]
     )
 

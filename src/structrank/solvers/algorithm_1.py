@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -57,20 +58,17 @@ def algorithm_1(
         )
         state = GradientState.of(objective, place.X, point, top, starts, accuracy)
         place = place.seen(state.likely_gap, top, stop, accuracy)
-        yield state.checked(stop, certify)
+        yield state.checked(stop, certify, point)
 
         steps = _steps(objective, point, top, place, step, pairs, corrective)
         tolerance = place.finer * accuracy.search * place.aim**2
         tolerance = tolerance if search_tolerance is None else search_tolerance
         # What Theorem 1 asks of a local search; pruning may raise psi a little.
         most = (1 + pruned) * objective.psi(point) if search_steps else np.inf
-        for X_init in steps:  # lines 4 and 5
-            X = _searched(objective, X_init, search_steps, tolerance, accuracy)  # line 6
-            X = X.balanced(pruned)
-            objective_next, point_next = objective.tight(X)
-            if objective_next.psi(point_next) <= most:
-                place, objective, point = replace(place, X=X), objective_next, point_next
-                break
+        del point, top  # their memory is needed by the search
+        search = partial(_searched, steps=search_steps, tolerance=tolerance, accuracy=accuracy)
+        X, objective, point = _lowered(objective, steps, place.X, most, search, pruned)
+        place = replace(place, X=X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +104,24 @@ class _Place:
         )
 
 
+def _lowered(
+    objective: Penalized,
+    steps: Iterator[LowRank],
+    X: LowRank,
+    most: float,
+    search: Callable[[Penalized, LowRank], LowRank],
+    pruned: float,
+) -> tuple[LowRank, Penalized, Point]:
+    """Return the first step from which a search does not end above `most`; else X as it is."""
+    for X_init in steps:  # lines 4 and 5
+        found = search(objective, X_init).balanced(pruned)  # line 6
+        del X_init
+        lowered, point = objective.tight(found)
+        if lowered.psi(point) <= most:
+            return found, lowered, point
+    return X, *objective.tight(X)
+
+
 def _keep(
     memory: Memory | None, place: _Place, starts: Starts, corrective: CorrectiveSteps | None
 ) -> None:
@@ -130,6 +146,7 @@ def _steps(
         yield corrective.step(Z, top)
         return
     plane = StepPlane(objective, point, Z, top)
+    del point, top
     if step == "paper":
         eta = 2 / place.k  # the k of the paper is one less, as the place is already the next one
         kept, theta = plane.paper(1 - eta)
@@ -139,13 +156,15 @@ def _steps(
 
 
 def _searched(
-    objective: Penalized, X: LowRank, search_steps: int, tolerance: float, accuracy: Accuracy
+    objective: Penalized, X: LowRank, *, steps: int, tolerance: float, accuracy: Accuracy
 ) -> LowRank:
-    """Lower psi by local search, unless there are no search steps."""
-    if not search_steps or not X.rank:
+    """Lower psi by local search in the memory of X, unless there are no search steps."""
+    if not steps or not X.rank:
         return X
-    piece = search_steps if objective.exact else accuracy.piece
-    return search_in_pieces(objective, X, max_steps=search_steps, piece=piece, tolerance=tolerance)
+    piece = steps if objective.exact else accuracy.piece
+    return search_in_pieces(
+        objective, X, max_steps=steps, piece=piece, tolerance=tolerance, overwrite=True
+    )
 
 
 def _lanczos_start(guess: Array | None, noise: Array, weight: float) -> Array:

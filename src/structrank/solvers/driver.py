@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,8 @@ def run(
         status = Status.INTERRUPTED
     if saving is not None:
         saving.finish(status, repr(loop.stop))
+    if isinstance(states, Generator):
+        states.close()  # frees its memory before the gap is proven
     result = loop.result(status, problem)
     warn_if_limited(result, label, stacklevel=4)
     return result

@@ -55,7 +55,7 @@ class GradientState(State):
     """
 
     likely_gap: float  # what a proof is likely to find
-    prove: Callable[[float | None], float] = field(repr=False)
+    prove: Callable[[float | None, Point | None], float] = field(repr=False)
 
     @classmethod
     def of(
@@ -71,8 +71,8 @@ class GradientState(State):
         phi = objective.psi(point)
         likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
 
-        def prove(wanted: float | None) -> float:
-            return _proven_gap(objective, X, starts.draw(), likely, accuracy, wanted)
+        def prove(wanted: float | None, point: Point | None) -> float:
+            return _proven_gap(objective, X, starts.draw(), likely, accuracy, wanted, point)
 
         return cls(
             X=X,
@@ -86,18 +86,20 @@ class GradientState(State):
             prove=prove,
         )
 
-    def checked(self, stop: Stop | None, certify: bool) -> State:
+    def checked(self, stop: Stop | None, certify: bool, point: Point) -> State:
         """The same iterate, with a better gap if it is likely to end the run.
 
-        This gap is proven, or taken for granted without `certify`.
+        This gap is proven, or taken for granted without `certify`. The point of X saves the work
+        and the memory of another one.
         """
         wanted = None if stop is None else stop.gap
         if wanted is None or self.likely_gap > wanted:
             return self
-        return self.certified(wanted) if certify else replace(self, gap=self.likely_gap)
+        gap = min(self.gap, self.prove(wanted, point)) if certify else self.likely_gap
+        return replace(self, gap=gap)
 
     def certified(self, wanted: float | None = None) -> State:
-        return replace(self, gap=min(self.gap, self.prove(wanted)))
+        return replace(self, gap=min(self.gap, self.prove(wanted, None)))
 
 
 def with_proven_gap(
@@ -126,12 +128,13 @@ def _proven_gap(
     likely: float,
     accuracy: Accuracy,
     wanted: float | None = None,
+    point: Point | None = None,
 ) -> float:
     """Prove a gap with an accuracy that suits the one that is likely, or the one wanted.
 
     The gap is infinite if it is found early that the one wanted cannot be proven.
     """
-    point = objective.at(X)
+    point = objective.at(X) if point is None else point
     enough = None if wanted is None else _norm_for(objective, point, wanted, accuracy.proof)
     norm = proven_norm(
         objective.gradient(point),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import NamedTuple
 
-from .._array import add_scaled, inner, inverse, rotate
+from .._array import add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
 from ..model import quartic
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -12,15 +14,44 @@ from ..model.penalties import Factors
 
 
 class Update(NamedTuple):
-    """One step `s = length * direction`, and how the gradient changed."""
+    """One step `s = length * direction`, and the gradient before it."""
 
     direction: Factors
     length: float
-    change: Factors
-    product: float  # <s, change>
+    gradient: Factors
+    product: float  # <s, change of the gradient>
 
 
-def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance: float) -> Point:
+@dataclass(frozen=True)
+class SearchMemory:
+    """What is kept between two steps.
+
+    Attributes
+    ----------
+    single_from : int
+        Entries of a factor from which on the last gradient is kept in single precision. It only
+        shapes the next direction, and the step along that is exact. Where factors are smaller,
+        memory does not matter.
+    """
+
+    single_from: int = 2**20
+
+    def kept(self, gradient: Factors) -> Factors:
+        """The gradient, as it is kept while a line is searched."""
+        if prod(gradient[0].shape) < self.single_from:
+            return gradient
+        return tuple(in_single_precision(g) for g in gradient)
+
+
+def local_search(
+    objective: Penalized,
+    X: LowRank,
+    *,
+    max_steps: int,
+    tolerance: float,
+    overwrite: bool = False,
+    memory: SearchMemory = SearchMemory(),
+) -> Point:
     """Lower `psi(U, V)` from given factors, line 6 of Algorithm 1; psi never rises.
 
     The search direction is that of L-BFGS with one update. It starts from the inverse of the
@@ -37,36 +68,47 @@ def local_search(objective: Penalized, X: LowRank, *, max_steps: int, tolerance:
         Largest number of steps.
     tolerance : float
         Stop when a step lowers psi by at most this fraction of psi.
+    overwrite : bool
+        Whether the memory of X may be used. Its columns have to be contiguous.
+    memory : SearchMemory
+        What is kept between two steps.
 
     Returns
     -------
     Point
     """
-    point = objective.at(X.copy())
+    point = objective.at(X if overwrite else X.copy())
+    point.data = None  # not needed here
     update: Update | None = None
     gradient = objective.factor_gradient(point)
     for _ in range(max_steps):
-        direction = _ascent(gradient, update, objective, point)
+        direction, update = _ascent(gradient, update, objective, point), None
+        slope, gradient = _inner(gradient, direction), memory.kept(gradient)
         line = objective.line(point, *direction)
         length = quartic.minimizer(line.psi)
         if length == 0.0:
             break
-        point = line.move(length)
+        point, decrease = line.move(length), line.decrease(length)
+        del line  # frees the transforms of the direction
         # In single precision, rounding can make psi negative.
-        if line.decrease(length) <= tolerance * abs(objective.psi(point)):
+        if decrease <= tolerance * abs(objective.psi(point)):
             break
         # The new gradient is orthogonal to the direction, because the step was exact.
-        product = -length * _inner(gradient, direction)
-        previous, gradient = gradient, objective.factor_gradient(point)
-        # Both parts of the update have their signs flipped, which saves a copy.
-        change = _added(previous, -1.0, gradient)
+        product = -length * slope
         # Forget the update if the curvature along the step is not positive.
-        update = Update(direction, -length, change, product) if product > 0 else None
+        update = Update(direction, length, gradient, product) if product > 0 else None
+        gradient = objective.factor_gradient(point)
     return point
 
 
 def search_in_pieces(
-    objective: Penalized, X: LowRank, *, max_steps: int, piece: int, tolerance: float
+    objective: Penalized,
+    X: LowRank,
+    *,
+    max_steps: int,
+    piece: int,
+    tolerance: float,
+    overwrite: bool = False,
 ) -> LowRank:
     """Lower psi by local searches; if there are several, the objective is made tight before each.
 
@@ -82,13 +124,17 @@ def search_in_pieces(
         Largest number of steps per search.
     tolerance : float
         Stop when the steps of a search lower psi by at most this fraction of psi, on average.
+    overwrite : bool
+        Whether the memory of X may be used. Its columns have to be contiguous.
 
     Returns
     -------
     LowRank
     """
     if piece >= max_steps:
-        return local_search(objective, X, max_steps=max_steps, tolerance=tolerance).X
+        return local_search(
+            objective, X, max_steps=max_steps, tolerance=tolerance, overwrite=overwrite
+        ).X
     for _ in range(0, max_steps, piece):
         objective, point = objective.tight(X)
         before = objective.psi(point)
@@ -111,12 +157,16 @@ def _ascent(
     z: Factors = tuple(rotate(g, inverse(H)) for g, H in zip(gradient, curvatures, strict=True))
     if update is None:
         return z
-    share = -_inner(update.change, z) / update.product
-    return _added(z, share * update.length, update.direction)
+    along_change = _inner(gradient, z) - _inner(update.gradient, z)
+    return _added(z, -along_change / update.product * update.length, update.direction)
 
 
 def _inner(a: Factors, b: Factors) -> float:
-    return sum(inner(x, y) for x, y in zip(a, b, strict=True))
+    """Compute the inner product of factors; the first may be in single precision."""
+    return sum(
+        inner(array_namespace(x).astype(x, y.dtype, copy=False), y)
+        for x, y in zip(a, b, strict=True)
+    )
 
 
 def _added(a: Factors, scale: float, b: Factors) -> Factors:

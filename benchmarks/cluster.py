@@ -1,0 +1,175 @@
+"""A volume larger than the memory of a worker, in patches on a local Dask cluster.
+
+    python -m benchmarks.cluster [--gigabytes 4] [--patches 200] [--patch 48] [--memory 1GB]
+
+A Zarr volume in single precision: three plane waves and noise, with gaps in some patches; the
+others are complete and copied. Four runs of `recover_patches`: one worker; two workers; two
+workers, one of which is killed on the way; and two workers whose whole program ends by kill -9 on
+the way and is started again. All results have to be equal, bit by bit, and two workers are compared
+with one. Workers are processes with a limit of memory, and their largest peak is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import zarr
+from distributed import Client, LocalCluster
+
+from structrank import recover_patches
+from structrank.distributed.grid import Grid, blocks
+
+CHUNK = 64
+
+
+def make_volume(path: Path, gigabytes: float, patch: int, gaps: int) -> Grid:
+    """Write the volume chunk by chunk, with gaps inside the core of some patches."""
+    side = max(round((gigabytes * 1e9 / 4) ** (1 / 3)), patch + 1)
+    shape = (side,) * 3
+    grid = Grid.of(shape, patch, None)
+    rng = np.random.default_rng(0)
+    waves = rng.uniform(0.1, 1.0, (3, 3))
+    chosen = rng.choice(len(grid), size=min(gaps, len(grid)), replace=False)
+    cores = [
+        tuple(slice(s.start + patch // 3, s.stop - patch // 3) for s in grid.box(k)) for k in chosen
+    ]
+    array = zarr.create_array(path, shape=shape, chunks=(CHUNK,) * 3, dtype=np.float32)
+    for i, box in enumerate(blocks(shape, (CHUNK,) * 3)):
+        places = np.ogrid[box]
+        values = sum(
+            np.cos(sum(w * x for w, x in zip(wave, places, strict=True)) + k)
+            for k, wave in enumerate(waves)
+        )
+        noise = np.random.default_rng([1, i])
+        values = values + 0.05 * noise.standard_normal(values.shape)
+        hidden = noise.random(values.shape) < 0.5
+        for core in cores:
+            ends = [
+                (max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(core, box, strict=True)
+            ]
+            if all(low < high for low, high in ends):
+                inside = tuple(
+                    slice(low - s.start, high - s.start)
+                    for (low, high), s in zip(ends, box, strict=True)
+                )
+                values[inside][hidden[inside]] = np.nan
+        array[box] = values.astype(np.float32)
+    return grid
+
+
+def run(source: Path, target: Path, workers: int, memory: str, patch: int, kill: int = 0) -> dict:
+    """Recover the volume; `kill` ends one worker when so many patches are done."""
+    with (
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=None
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        victims = client.run(os.getpid)
+        if kill:
+            end = threading.Thread(target=_kill_when, args=(target, kill, min(victims.values())))
+            end.start()
+        began = time.perf_counter()
+        found = recover_patches(source, target, patch=patch, client=client)
+        seconds = time.perf_counter() - began
+        if kill:
+            end.join()
+        peaks = client.run(lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    statuses = [row.status for row in found.rows]
+    return {
+        "seconds": seconds,
+        "peak": 1024 * max(peaks.values()),
+        "recovered": statuses.count("recovered"),
+        "complete": statuses.count("complete"),
+    }
+
+
+def run_and_kill(source: Path, target: Path, options: argparse.Namespace, done: int) -> None:
+    """Start the same in a program of its own, and end all of it by kill -9 on the way."""
+    command = [sys.executable, "-m", "benchmarks.cluster", "--only", str(source), str(target)]
+    command += ["--memory", options.memory, "--patch", str(options.patch)]
+    program = subprocess.Popen(command, start_new_session=True)
+    try:
+        _wait_for(target, done)
+    finally:
+        os.killpg(program.pid, signal.SIGKILL)
+        program.wait()
+
+
+def _kill_when(target: Path, done: int, victim: int) -> None:
+    _wait_for(target, done)
+    os.kill(victim, signal.SIGKILL)
+
+
+def _wait_for(target: Path, done: int) -> None:
+    """Wait until so many patches are in the folder beside the target."""
+    patches = target.with_name(f"{target.name}.work") / "patches"
+    while not patches.exists() or len(list(patches.glob("[0-9]*.npz"))) < done:
+        time.sleep(0.05)
+
+
+def equal(one: Path, two: Path) -> bool:
+    """Whether two arrays are equal bit by bit, with nothing missing."""
+    a, b = zarr.open_array(one), zarr.open_array(two)
+    return all(
+        not np.isnan(a[box]).any() and np.array_equal(a[box], b[box])
+        for box in blocks(a.shape, a.chunks)
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--patches", type=int, default=200, help="patches with gaps")
+    parser.add_argument("--patch", type=int, default=48)
+    parser.add_argument("--memory", default="1GB", help="limit of a worker")
+    parser.add_argument("--only", type=Path, nargs=2, metavar=("SOURCE", "TARGET"))
+    options = parser.parse_args()
+    if options.only:
+        run(*options.only, 2, options.memory, options.patch)
+        return
+    folder = Path(tempfile.mkdtemp())
+    try:
+        _all_runs(folder, options)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _all_runs(folder: Path, options: argparse.Namespace) -> None:
+    source = folder / "big.zarr"
+    grid = make_volume(source, options.gigabytes, options.patch, options.patches)
+    size = 4 * np.prod(grid.shape, dtype=float) / 1e9
+    print(f"{grid.shape} float32, {size:.2g} GB, {len(grid)} patches of {grid.patch}", flush=True)
+    how = (options.memory, options.patch)
+    some = max(options.patches // 4, 1)
+    results = {}
+    results["one worker"] = run(source, folder / "one.zarr", 1, *how)
+    results["two workers"] = run(source, folder / "two.zarr", 2, *how)
+    results["one of two killed"] = run(source, folder / "killed.zarr", 2, *how, kill=some)
+    run_and_kill(source, folder / "rerun.zarr", options, some)
+    results["kill -9 and rerun"] = run(source, folder / "rerun.zarr", 2, *how)
+    print(f"{'run':<20}{'seconds':>9}{'peak MB':>9}{'recovered':>11}{'copied':>8}{'equal':>7}")
+    names = ("one.zarr", "two.zarr", "killed.zarr", "rerun.zarr")
+    for (label, row), name in zip(results.items(), names, strict=True):
+        same = equal(folder / "one.zarr", folder / name)
+        print(
+            f"{label:<20}{row['seconds']:>9.1f}{row['peak'] / 1e6:>9.0f}{row['recovered']:>11}"
+            f"{row['complete']:>8}{'yes' if same else 'NO':>7}"
+        )
+    ratio = results["one worker"]["seconds"] / results["two workers"]["seconds"]
+    print(f"one worker / two workers: {ratio:.2f} (target: at least 1.7)")
+
+
+if __name__ == "__main__":
+    main()
