@@ -161,14 +161,18 @@ def _all_runs(folder: Path, options: argparse.Namespace) -> None:
     results["kill -9 and rerun"] = run(source, folder / "rerun.zarr", 2, *how)
     print(f"{'run':<20}{'seconds':>9}{'peak MB':>9}{'recovered':>11}{'copied':>8}{'equal':>7}")
     names = ("one.zarr", "two.zarr", "killed.zarr", "rerun.zarr")
+    differing = []
     for (label, row), name in zip(results.items(), names, strict=True):
         same = equal(folder / "one.zarr", folder / name)
+        differing += [] if same else [label]
         print(
             f"{label:<20}{row['seconds']:>9.1f}{row['peak'] / 1e6:>9.0f}{row['recovered']:>11}"
             f"{row['complete']:>8}{'yes' if same else 'NO':>7}"
         )
     ratio = results["one worker"]["seconds"] / results["two workers"]["seconds"]
     print(f"one worker / two workers: {ratio:.2f} (target: at least 1.7)")
+    if differing:
+        raise SystemExit(f"results differ: {', '.join(differing)}")
 
 
 if __name__ == "__main__":
