@@ -10,7 +10,6 @@ import numpy as np
 from .._array import NDArray
 from .._checks import positive, positive_int, random_generator
 from ..model.largest_mu import mu_max
-from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
@@ -79,29 +78,22 @@ def completed(
     seen = ~np.isnan(z)
     hidden = seen & (random_generator(rng).random(z.shape) < filling.hidden)
     errors: list[NDArray] = []
-    found: list[LowRank] = []
     for result in _path(structure, z, seen & ~hidden, shares, filling.max_iter):
-        found.append(result.X)
         wrong = np.where(hidden, result.y[..., 0] - z, 0.0)
         errors.append(np.sum(wrong**2, axis=0) / np.maximum(np.sum(hidden, axis=0), 1))
         if len(errors) > 2 and np.sum(errors[-1]) > np.sum(errors[-2]) > np.sum(errors[-3]):
             break
     best = int(np.argmin(np.sum(errors, axis=1)))
-    (result,) = _path(structure, z, seen, (shares[best],), filling.max_iter, found[best])
+    *_, result = _path(structure, z, seen, shares[: best + 1], filling.max_iter)
     return Completed(np.where(seen, z, result.y[..., 0]), np.sqrt(errors[best]), result)
 
 
 def _path(
-    structure: Hankel,
-    z: NDArray,
-    seen: NDArray,
-    shares: tuple[float, ...],
-    max_iter: int,
-    start: LowRank | None = None,
+    structure: Hankel, z: NDArray, seen: NDArray, shares: tuple[float, ...], max_iter: int
 ) -> Iterator[Result]:
     """Solutions for falling mu, each started from the one before."""
     problem = Problem(structure, z[..., None], 1.0, Weighted("lifted", seen[..., None]))
-    largest, stop = mu_max(problem), Stop(max_iter=max_iter)
+    largest, start, stop = mu_max(problem), None, Stop(max_iter=max_iter)
     for share in shares:
         at = replace(problem, mu=share * largest)
         result = iterate(
