@@ -139,10 +139,11 @@ def test_one_hard_problem_among_easy_ones():
     assert abs(results[2].objective / alone.objective - 1) <= 1e-3
 
 
-def test_nothing_to_find():
+@pytest.mark.parametrize(("length", "window"), [(20, 8), (18, 4), (4, 2), (4, 3), (3, 1)])
+def test_nothing_to_find(length, window):
     """mu above the largest: zero is proven at once. Data of zeros: zero as well."""
-    structure = Hankel(20, window=8)
-    zeros = Problem(structure, np.zeros(20, dtype=complex), 1.0)
+    structure = Hankel(length, window)
+    zeros = Problem(structure, np.zeros(length, dtype=complex), 1.0)
     results = solve_many([*some_problems(structure, mu=(900, 999), count=2), zeros], 1.0, stop=STOP)
     assert results.rank.tolist() == [0, 0, 0]
     assert [result.iterations for result in results] == [0, 0, 0]

@@ -184,7 +184,8 @@ def _last_blocks_below(matrices: _Outside, noise: Array, limits: NDArray, proof:
     process, places = StackLanczos(start), np.arange(limits.size)
     proven = np.zeros(limits.size, dtype=bool)
     test = _Polynomials.of(limits**2, rare / np.maximum(lengths, np.finfo(float).tiny))
-    for _ in range(min(proof.lanczos_steps, *matrices.gradient.kernel.shape)):
+    M, N = matrices.gradient.kernel.shape
+    for _ in range(min(proof.lanczos_steps, M + 1, N)):  # then the bases are complete
         process.step(matrices.matmul, matrices.rmatmul)
         test = test.continued(*(to_numpy(x[-1]) for x in (process.alphas, process.betas)))
         proven[places] = test.below
