@@ -157,3 +157,10 @@ def test_the_command_line_has_seasons(tmp_path):
     done = CliRunner().invoke(main, ["impute", str(source), "--season", "day"])
     assert done.exit_code == 2
     assert "two such as 24,168" in done.output
+
+
+def test_a_season_that_a_series_does_not_show_does_no_harm():
+    walk = np.cumsum(np.random.default_rng(2).standard_normal(50))
+    fitted = fit_series(walk, periods=[7])
+    bare = [fit.components.season is None for fit in fitted.fits]
+    assert np.sum(fitted.weights[bare]) > 0.3

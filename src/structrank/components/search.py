@@ -78,7 +78,8 @@ def fit_series(
         NaN where missing.
     search : ComponentSearch
     periods : sequence of float
-        Known seasons, at most two, in samples. Default: search for one.
+        Known seasons, at most two, in samples. Default: search for one. Fits without them compete,
+        as a series may not show the season that its calendar suggests.
     noise : ndarray, optional
         Standard deviation of the noise of every sample. Default: one that is fitted for all.
 
@@ -99,7 +100,7 @@ def fit_series(
     part = _stretch(y, max(search.stretch, round(search.cycles * max(periods, default=0))))
     noise = None if noise is None else noise / scale
     series = _Series((y[part] - offset) / scale, None if noise is None else noise[part])
-    tried = _seasons(series.y, search) if known is None else [known]
+    tried = _seasons(series.y, search) if known is None else [known, ()]
     fits = [fit for seasons in tried for fit in _fits(series, seasons, search)]
     fits.sort(key=lambda fit: fit.information)
     kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]

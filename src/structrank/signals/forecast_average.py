@@ -108,7 +108,7 @@ def average_forecasts(
     origins = _Origins(values, past.ends, past.ahead)
     nothing = np.full(steps, np.nan)
     found = fitted.smooth([np.append(y, nothing) for y in (*origins.pasts(), values)])
-    rules = _simple_rules(fitted)
+    rules = _simple_rules(fitted, seasons)
     forecasts = {"modes": modal, "components": found[-1].signal[-steps:]}
     forecasts |= {name: simple(values, steps) for name, simple in rules.items()}
     ours = origins.errors([one.signal[at] for one, at in zip(found, origins.windows, strict=False)])
@@ -184,10 +184,13 @@ def _weights(
     return {name: w / total for name, w in sorted(large.items(), key=lambda item: -item[1])}
 
 
-def _simple_rules(fitted: FittedSeries) -> dict[str, Callable[[NDArray, int], NDArray]]:
+def _simple_rules(
+    fitted: FittedSeries, seasons: Sequence[float]
+) -> dict[str, Callable[[NDArray, int], NDArray]]:
     """Rules that anybody would try: the last value, its drift, the last season."""
     rules: dict[str, Callable[[NDArray, int], NDArray]] = {"naive": _naive, "drift": _drift}
-    periods = [season.period for season in fitted.fits[0].components.seasons.values()]
+    found = fitted.fits[0].components.seasons.values()
+    periods = list(seasons) or [season.period for season in found]
     if periods and float(max(periods)).is_integer():
         period = int(max(periods))
 

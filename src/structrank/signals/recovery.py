@@ -108,7 +108,7 @@ def recover(
     season : float or two of them, optional
         Known season of a real series in samples, or two: `(24, 168)` for day and week in hours.
         The components have it instead of one that they search for, with the harmonics that the
-        samples show; other estimates compete as before.
+        samples show. Components without a season and other estimates compete.
     max_gap : int, optional
         Longest gap of a series to fill, in samples. Longer ones stay NaN (`Recovery.left`).
     bounds : tuple of float, optional
