@@ -101,22 +101,27 @@ def run_and_kill(source: Path, target: Path, options: argparse.Namespace, done: 
     command += ["--memory", options.memory, "--patch", str(options.patch)]
     program = subprocess.Popen(command, start_new_session=True)
     try:
-        _wait_for(target, done)
+        if not _reached(target, done):
+            raise SystemExit("the run ended before it could be killed: ask for more patches")
     finally:
-        os.killpg(program.pid, signal.SIGKILL)
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
         program.wait()
 
 
 def _kill_when(target: Path, done: int, victim: int) -> None:
-    _wait_for(target, done)
-    os.kill(victim, signal.SIGKILL)
+    if _reached(target, done):
+        os.kill(victim, signal.SIGKILL)
 
 
-def _wait_for(target: Path, done: int) -> None:
-    """Wait until so many patches are in the folder beside the target."""
+def _reached(target: Path, done: int) -> bool:
+    """Wait until so many patches are in the folder beside the target; false if all is done."""
     patches = target.with_name(f"{target.name}.work") / "patches"
-    while not patches.exists() or len(list(patches.glob("[0-9]*.npz"))) < done:
+    while not target.with_name(f"{target.stem}_patches.csv").exists():
+        if patches.exists() and len(list(patches.glob("[0-9]*.npz"))) >= done:
+            return True
         time.sleep(0.05)
+    return False
 
 
 def equal(one: Path, two: Path) -> bool:

@@ -130,7 +130,7 @@ def test_example_of_make_run(tmp_path):
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
         nightly(["benchmarks.kalman", "3"], "statsmodels likelihood"),
         nightly(
-            ["benchmarks.cluster", "--gigabytes", "0.001", "--patches", "2", "--patch", "24"],
+            ["benchmarks.cluster", "--gigabytes", "0.002", "--patches", "6", "--patch", "32"],
             "one worker / two workers",
         ),
         nightly(["benchmarks.many", "--signals", "20"], "equal ranks: 100.00%"),
