@@ -45,6 +45,13 @@ def test_small_mu_is_solved_up_to_rounding(dtype):
     assert np.isfinite(found.objective)
 
 
+@pytest.mark.parametrize("lam", [1e-300, 1e-76, 1e76, 1e300])
+@pytest.mark.parametrize("solver", [sr.gcgls, sr.gcg])
+def test_extreme_lam(solver, lam):
+    with pytest.raises(ValueError, match="lam is .*, but 1e-75 to 1e"):
+        solver(problem(), lam)
+
+
 @pytest.mark.parametrize("size", [1e-300, 1e-80, 1e80, 1e300])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_extreme_weights(size, dtype):
@@ -91,6 +98,25 @@ def test_a_complex_polynomial_may_come_second():
         np.testing.assert_allclose(np.sort_complex(found.roots), [-1.5, 0.5], atol=1e-9)
         for near, given in zip(found.polynomials, pair, strict=True):
             np.testing.assert_allclose(near, given, atol=1e-9)
+
+
+def test_equal_monomials(capfd):
+    """Their first cofactors explain nothing; LAPACK then wrote to stdout."""
+    found = sr.approximate_gcd([0, 0, 0, -1, 0], [0, 0, 0, -1, 0])
+    np.testing.assert_allclose(found.roots, 0, atol=1e-4)
+    assert capfd.readouterr().out == ""
+
+
+def test_thresholds_far_below_the_samples():
+    with pytest.raises(
+        ValueError, match="threshold is 1e-09, but .* is expected for these samples"
+    ):
+        sr.solve_robust(problem(1e60 * B, 1.0), 1e-9)
+
+
+def test_weights_whose_squares_are_zero():
+    with pytest.raises(ValueError, match="the smallest weight above zero is"):
+        problem(measure=sr.Weighted(np.where(np.arange(12) == 3, 1e-300, 1.0)))
 
 
 @pytest.mark.parametrize("noise", [1e-320, 1e-300, 1e150, [1.0, 1e300]])

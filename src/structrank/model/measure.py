@@ -139,6 +139,7 @@ class Weighted(Measure):
                 "zero is expected"
             )
         SampleRange().check_weights(weights.astype(float), b)
+        SampleRange().check_smallest_weight(weights)
         return Weighted(like(weights.astype(float), b, real=True))
 
     def data(self, b: Array) -> Array:

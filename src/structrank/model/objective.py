@@ -23,6 +23,7 @@ from .penalties import (
 )
 from .problem import Problem
 from .recoveries import Placed, SignalRecovery, as_recovery, inverse_multiplicity
+from .sample_range import SampleRange
 
 
 @dataclass
@@ -99,6 +100,7 @@ class Penalized:
         self.problem, self.measure = problem, problem.measure
         self.structure: Structure = problem.structure
         self.mu, self.lam = problem.mu, positive(lam, "lam")
+        SampleRange().check_lam(self.lam, problem.b)
         reference = problem.backprojection
         self.inverse_multiplicity = inverse_multiplicity(self.structure, reference)
         self.penalty = _penalty(penalty, self.structure, reference)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._array import Array, array_namespace, epsilon, real_dtype
+from .._array import Array, NDArray, array_namespace, epsilon, real_dtype
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,31 @@ class SampleRange:
                 "and mu by its square"
             )
 
-    def check_threshold(self, threshold: float) -> None:
-        """Raise a ValueError unless a threshold of residuals is in range."""
-        if not 1 / self.double <= threshold <= self.double:
+    def check_smallest_weight(self, weights: NDArray) -> None:
+        """Raise a ValueError if a weight is so small that its square is zero."""
+        least = float(np.min(weights[weights > 0], initial=np.inf))
+        if least < 1 / self.double:
             raise ValueError(
-                f"threshold is {threshold:.3g}, but {1 / self.double:g} to {self.double:g} is "
-                "expected, as for samples"
+                f"the smallest weight above zero is {least:.3g}, but {1 / self.double:g} or more "
+                "is expected: pass zero where a sample does not count"
+            )
+
+    def check_threshold(self, threshold: float, samples: Array) -> None:
+        """Raise a ValueError unless a threshold of residuals is in range, and so its ratios."""
+        least = max(1 / self.double, largest_size(samples) / math.sqrt(self.double))
+        if not least <= threshold <= self.double:
+            raise ValueError(
+                f"threshold is {threshold:.3g}, but {least:.3g} to {self.double:g} is expected "
+                "for these samples, so that powers of ratios can be computed"
+            )
+
+    def check_lam(self, lam: float, samples: Array) -> None:
+        """Raise a ValueError unless the weight of the penalty is in range."""
+        most = self.single**2 if is_single(samples) else self.double
+        if not 1 / most <= lam <= most:
+            raise ValueError(
+                f"lam is {lam:.3g}, but {1 / most:g} to {most:g} is expected, so that products "
+                "with it can be computed"
             )
 
     def check_mu(self, mu: float, backprojection: Array, most_of_each: float = math.inf) -> None:
@@ -73,8 +92,9 @@ class SampleRange:
 
         A loss that is linear for large residuals counts at most `most_of_each` of a sample.
         """
-        least = epsilon(backprojection) * min(largest_size(backprojection), most_of_each)
         most = self._limit(backprojection) ** 2
+        size = min(largest_size(backprojection), most_of_each)
+        least = max(epsilon(backprojection) * size, 1 / most)
         if not least <= mu <= most:
             raise ValueError(
                 f"mu is {mu:.3g}, but {least:.3g} (below it is rounding of these samples) to "

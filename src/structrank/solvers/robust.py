@@ -202,7 +202,7 @@ class HuberLoss:
         if weights is None:
             weights = like(np.ones(problem.b.shape), problem.b, real=True)
         self.weights = weights
-        SampleRange().check_threshold(threshold)
+        SampleRange().check_threshold(threshold, problem.data)
         self.bounds = threshold * weights  # in the space of A(y)
         most = threshold * largest_size(weights) ** 2
         SampleRange().check_mu(problem.mu, problem.backprojection, most)

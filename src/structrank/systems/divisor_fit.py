@@ -178,7 +178,11 @@ def _common_divisor(
     ]
     right = [weight * p for weight, p in zip(weights, polynomials, strict=True)]
     divisor = np.linalg.lstsq(np.concatenate(products), np.concatenate(right), rcond=None)[0]
-    return np.asarray(divisor / np.linalg.norm(divisor))
+    norm = np.linalg.norm(divisor)
+    if norm == 0:  # the cofactors explain nothing, as for equal monomials
+        divisor[-1] = 1.0
+        return np.asarray(divisor)
+    return np.asarray(divisor / norm)
 
 
 def _quotient(polynomial: NDArray, divisor: NDArray) -> NDArray:
