@@ -107,6 +107,12 @@ def test_equal_monomials(capfd):
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e300])
+def test_complex_coefficients_of_extreme_size(size):
+    found = sr.approximate_gcd(size * (P + 0j), Q)
+    np.testing.assert_allclose(np.sort_complex(found.roots), [-1.5, 0.5], atol=1e-9)
+
+
 def test_thresholds_far_below_the_samples():
     with pytest.raises(
         ValueError, match="threshold is 1e-09, but .* is expected for these samples"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,7 +127,7 @@ def approximate_gcd(
             f"noise is {noise!r}, but finite numbers between 1e-75 and 1e75 times the norms of the "
             "coefficients are expected"
         )
-    scaled = [p / norm for p, norm in zip(given, norms, strict=True)]
+    scaled = [_divided(p, norm) for p, norm in zip(given, norms, strict=True)]
     fits = NearestDivisors(scaled, weights, search)
     if degree is None:
         degree = _degree_by_jump(fits, most) if noise is None else _degree_by_noise(fits, most)
@@ -138,7 +139,7 @@ def approximate_gcd(
     divisor = divisor / lead
     nearest = tuple(np.convolve(divisor, w) for w in cofactors)
     changes = [
-        np.sqrt(np.nansum(np.abs((p - near) / norm) ** 2))
+        np.sqrt(np.nansum(np.abs(_divided(p - near, norm)) ** 2))
         for p, near, norm in zip(given, nearest, norms, strict=True)
     ]
     return CommonDivisor(divisor, cofactors, nearest, float(np.linalg.norm(changes)))
@@ -160,7 +161,13 @@ def _check_degree(degree: object, most: int) -> None:
 def _norm(polynomial: NDArray) -> float:
     """Euclidean norm of the given coefficients, without overflow."""
     largest = np.nanmax(np.abs(polynomial))
-    return float(largest * np.sqrt(np.nansum(np.abs(polynomial / largest) ** 2)))
+    return float(largest * np.sqrt(np.nansum(np.abs(_divided(polynomial, float(largest))) ** 2)))
+
+
+def _divided(values: NDArray, norm: float) -> NDArray:
+    """Divide by a norm so small that its inverse may overflow."""
+    root = 2.0 ** -(math.frexp(norm)[1] // 2)
+    return np.asarray(values * root * root / (norm * root * root))
 
 
 def _degree_by_noise(fits: NearestDivisors, most: int) -> int:
