@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,12 +22,14 @@ def signal(seed):
     return samples
 
 
-def test_thirty_recoveries_in_four_threads():
+@pytest.mark.parametrize("effort", ["fast", pytest.param("normal", marks=pytest.mark.nightly)])
+def test_thirty_recoveries_in_four_threads(effort):
     samples = [signal(seed) for seed in range(6)]
-    expected = [recover(one) for one in samples]
+    call = partial(recover, effort=effort)
+    expected = [call(one) for one in samples]
     before = list(warnings.filters)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(recover, 5 * samples))
+        found = list(pool.map(call, 5 * samples))
     assert warnings.filters == before
     for one, other in zip(found, 5 * expected, strict=True):
         assert (one.kind, one.rank) == (other.kind, other.rank)

@@ -96,7 +96,7 @@ class Problem:
                 + (hint if whole else "")
             )
         limits.check(seen)
-        limits.check_weights(self.data, self.b, "product of weight and sample")
+        limits.check_weighted_samples(self.data, self.b)
 
     @cached_property
     def data(self) -> Array:

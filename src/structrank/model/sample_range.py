@@ -22,6 +22,9 @@ class SampleRange:
         Limit in single precision. From rounding: its fourth power, 1e36, stays below 3.4e38.
     double : float
         Limit in double precision. From rounding: its fourth power, 1e300, stays below 1.8e308.
+    lifted : float
+        Products of weight and sample may be larger by this factor: lifted weights are roots of
+        numbers of copies. In double precision, fourth powers stay below the same number.
 
     Examples
     --------
@@ -33,6 +36,7 @@ class SampleRange:
 
     single: float = 1e9
     double: float = 1e75
+    lifted: float = 30.0
 
     def includes(self, values: Array) -> bool:
         """Return whether the largest of some values is zero or in range; NaN does not count."""
@@ -50,9 +54,18 @@ class SampleRange:
             f"{largest:.0e} first"
         )
 
-    def check_weights(self, weights: Array, samples: Array, name: str = "weight") -> None:
-        """Raise a ValueError unless weights, or weighted samples, are in the range of samples."""
-        most, largest = self._limit(samples), largest_size(weights)
+    def check_weights(self, weights: Array, samples: Array) -> None:
+        """Raise a ValueError unless weights are in the range of samples."""
+        self._check_weighted(weights, self._limit(samples), "weight")
+
+    def check_weighted_samples(self, data: Array, samples: Array) -> None:
+        """Raise a ValueError unless weighted samples are in range."""
+        self._check_weighted(
+            data, self.lifted * self._limit(samples), "product of weight and sample"
+        )
+
+    def _check_weighted(self, values: Array, most: float, name: str) -> None:
+        largest = largest_size(values)
         if not (largest == 0 or 1 / most <= largest <= most):
             raise ValueError(
                 f"the largest {name} is {largest:.3g} in size, but {1 / most:g} to {most:g} is "

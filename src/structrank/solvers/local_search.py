@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from .._array import add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
+from .._array import Array, add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
 from ..model import quartic
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -157,16 +158,21 @@ def _ascent(
     z: Factors = tuple(rotate(g, inverse(H)) for g, H in zip(gradient, curvatures, strict=True))
     if update is None:
         return z
-    along_change = _inner(gradient, z) - _inner(update.gradient, z)
+    along_change = _along_change(gradient, update, z)
     return _added(z, -along_change / update.product * update.length, update.direction)
 
 
-def _inner(a: Factors, b: Factors) -> float:
-    """Compute the inner product of factors; the first may be in single precision."""
-    return sum(
-        inner(array_namespace(x).astype(x, y.dtype, copy=False), y)
-        for x, y in zip(a, b, strict=True)
-    )
+def _along_change(gradient: Factors, update: Update, z: Factors) -> float:
+    """Compute `<change of the gradient, z>`; the memory of the last gradient is used."""
+    last = update.gradient
+    if last[0].dtype == gradient[0].dtype:  # the difference first: it has less rounding
+        return -_inner(_added(last, -1.0, gradient), z)
+    xp = array_namespace(z[0])
+    return _inner(gradient, z) - _inner((xp.astype(g, z[0].dtype) for g in last), z)
+
+
+def _inner(a: Iterable[Array], b: Factors) -> float:
+    return sum(inner(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _added(a: Factors, scale: float, b: Factors) -> Factors:
