@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
-from .._array import Array, add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
+from .._array import add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
 from ..model import quartic
 from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
@@ -168,10 +167,11 @@ def _along_change(gradient: Factors, update: Update, z: Factors) -> float:
     if last[0].dtype == gradient[0].dtype:  # the difference first: it has less rounding
         return -_inner(_added(last, -1.0, gradient), z)
     xp = array_namespace(z[0])
-    return _inner(gradient, z) - _inner((xp.astype(g, z[0].dtype) for g in last), z)
+    before = sum(inner(xp.astype(g, x.dtype), x) for g, x in zip(last, z, strict=True))
+    return _inner(gradient, z) - before
 
 
-def _inner(a: Iterable[Array], b: Factors) -> float:
+def _inner(a: Factors, b: Factors) -> float:
     return sum(inner(x, y) for x, y in zip(a, b, strict=True))
 
 
