@@ -54,6 +54,10 @@ class LiteralGradient:
         G = self.matrix
         return top_singular_pairs(lambda v: -(G @ v), lambda u: -(u @ G), start, count, **options)
 
+    def outside(self) -> LiteralGradient:
+        """Itself: nothing is left out that a projection would remove."""
+        return self
+
 
 class Literal:
     """(reform2) with the paper's B, on dense matrices."""
