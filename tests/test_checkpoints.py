@@ -80,8 +80,8 @@ def interrupted(solver, path, steps):
     return solver(checkpoint=Checkpoint(path, every=0), resume=resume)
 
 
-def agree(one, two):
-    """Whether two results are the same, with the history of every iteration."""
+def assert_same(one, two):
+    """Two results are the same, with the history of every iteration."""
     assert one.status is two.status
     assert one.rank == two.rank
     np.testing.assert_allclose(one.y, two.y, rtol=0, atol=1e-10)
@@ -96,7 +96,7 @@ def test_an_interrupted_run_ends_with_the_same_result(name, tmp_path):
         return SOLVERS[name](problem(), **how)
 
     steps = np.random.default_rng(5).integers(0, 3, size=3)
-    agree(interrupted(solver, tmp_path / "run.npz", steps), solver())
+    assert_same(interrupted(solver, tmp_path / "run.npz", steps), solver())
 
 
 @pytest.mark.nightly
@@ -108,7 +108,7 @@ def test_twenty_interruptions(name, seed, tmp_path):
         return SOLVERS[name](problem(seed=seed), **how)
 
     steps = np.random.default_rng(seed).integers(0, 3, size=20)
-    agree(interrupted(solver, tmp_path / "run.npz", steps), solver())
+    assert_same(interrupted(solver, tmp_path / "run.npz", steps), solver())
 
 
 def test_a_finished_run_is_returned_and_a_limited_one_goes_on(tmp_path):
@@ -123,14 +123,14 @@ def test_a_finished_run_is_returned_and_a_limited_one_goes_on(tmp_path):
     calls = []
     again = gcgls(p, 1.0, stop=TIGHT, resume=path, callback=calls.append)
     assert calls == []
-    agree(again, whole)
+    assert_same(again, whole)
 
 
 def test_the_default_stop_ends_a_resumed_run_where_it_ended(tmp_path):
     path = tmp_path / "run.npz"
     once = gcgls(problem(), 1.0, checkpoint=path)
     assert once.status.name in ("SMALL_STEP", "SMALL_CHANGE")
-    agree(gcgls(problem(), 1.0, resume=path), once)
+    assert_same(gcgls(problem(), 1.0, resume=path), once)
 
 
 def test_ctrl_c_saves_the_last_iterate(tmp_path):
@@ -154,7 +154,7 @@ def test_generators_continue_their_sequence(tmp_path):
         rng = np.random.Generator(np.random.MT19937(3))
         return gcgls(problem(), 1.0, rng=rng, stop=TIGHT, **how)
 
-    agree(interrupted(solver, tmp_path / "run.npz", [1, 1]), solver())
+    assert_same(interrupted(solver, tmp_path / "run.npz", [1, 1]), solver())
     with pytest.raises(ValueError, match="begun with a MT19937"):
         gcgls(problem(), 1.0, rng=np.random.default_rng(0), resume=tmp_path / "run.npz")
 
