@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any
 
@@ -80,6 +80,22 @@ def one_of(value: object, options: Iterable[str], name: str) -> None:
         *others, last = map(repr, words)
         expected = f"{', '.join(others)} or {last}" if others else last
         raise ValueError(f"{name} is {value!r}, but {expected} is expected")
+
+
+def one_real_series(values: NDArray, channels: int | None, given: str, what: str) -> None:
+    """Raise a ValueError unless the samples are one real series, which what is given needs."""
+    if values.ndim != 1 or channels is not None or np.iscomplexobj(values):
+        kind = "complex " if np.iscomplexobj(values) else ""
+        raise ValueError(
+            f"{given} given, but the samples are {kind}of shape {values.shape}: {what} for one "
+            "real series, so pass one column at a time"
+        )
+
+
+def first_given(arguments: Mapping[str, Any]) -> str | None:
+    """The first of some arguments that is not None or False, as "name=value"; None if all are."""
+    given = (f"{k}={v!r}" for k, v in arguments.items() if v is not None and v is not False)
+    return next(given, None)
 
 
 def boolean_array(values: Any, name: str) -> NDArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import NDArray
-from ..systems.chunks import Records
+from ..systems.chunks import Gaussian, Records
 from ..systems.recursion import state_sequence
 from ..systems.simulation import covariance_root
 from ..systems.smoothing import smoothed
@@ -84,8 +84,6 @@ def signal_draws(
 ) -> NDArray:
     """Draws of a series without its white noise, given samples.
 
-    A simulated series has the errors of the smoother: it less its estimate from samples of itself.
-
     Parameters
     ----------
     fit : ComponentFit
@@ -100,14 +98,47 @@ def signal_draws(
     -------
     ndarray, shape (n, samples)
     """
-    model, seen = gaussian(fit.components, fit.parameters, noise), ~np.isnan(y)
+    model = gaussian(fit.components, fit.parameters, noise)
     C, A = model.H[0], model.H[1:]
     own = fit.components.matrices(fit.parameters)[1].diagonal()
     white = np.sqrt(own[0]) if noise is None else noise[:, None]
     start = rng.standard_normal((n, len(A))) @ covariance_root(model.covariance).T
     drive = rng.standard_normal((len(y), n, len(A))) * np.sqrt(own[1:])
     signal = state_sequence(A, start, drive) @ C
+    return conditioned(signal, white, y, model, C, rng)
+
+
+def conditioned(
+    signal: NDArray,
+    white: NDArray,
+    y: NDArray,
+    model: Gaussian,
+    shown: NDArray,
+    rng: np.random.Generator,
+) -> NDArray:
+    """Turn simulated series into draws given samples.
+
+    A simulated series has the errors of the smoother: it less its estimate from samples of itself.
+
+    Parameters
+    ----------
+    signal : ndarray, shape (samples, n)
+        Simulated series without white noise.
+    white : ndarray
+        Standard deviation of the white noise, one number or one per sample.
+    y : ndarray
+        The samples, NaN where missing.
+    model : Gaussian
+    shown : ndarray
+        How the states show in the series.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray, shape (n, samples)
+    """
+    seen = ~np.isnan(y)
     simulated = signal + white * rng.standard_normal(signal.shape)
     less = np.where(seen[:, None], np.where(seen, y, 0.0)[:, None] - simulated, 0.0)
     found = smoothed(model, Records(less[:, None, :, None], seen[:, None, None], None))
-    return np.asarray((signal + np.einsum("j,tjn->tn", C, found.states[..., 0])).T)
+    return np.asarray((signal + np.einsum("j,tjn->tn", shown, found.states[..., 0])).T)

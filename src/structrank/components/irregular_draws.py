@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import NDArray
-from ..systems.chunks import Records
 from ..systems.simulation import covariance_root
-from ..systems.smoothing import smoothed
+from .draws import conditioned
 from .irregular_search import ContinuousFit, ContinuousSeries
 
 
@@ -55,8 +54,6 @@ def draws_at(
 ) -> NDArray:
     """Draws of a series of deviation one without its white noise, given samples.
 
-    A simulated series has the errors of the smoother: it less its estimate from samples of itself.
-
     Parameters
     ----------
     fit : ContinuousFit
@@ -72,7 +69,7 @@ def draws_at(
     -------
     ndarray, shape (n, samples)
     """
-    model, seen, C = fit.gaussian(noise), ~np.isnan(y), fit.components.shown
+    model, C = fit.gaussian(noise), fit.components.shown
     state = rng.standard_normal((n, model.states)) @ covariance_root(model.covariance).T
     signal = np.empty((len(y), n))
     for t in range(len(y)):
@@ -80,7 +77,4 @@ def draws_at(
         drive = rng.standard_normal(state.shape) @ covariance_root(model.W[t, 1:, 1:]).T
         state = state @ model.H[t, 1:].T + drive
     white = np.sqrt(model.W[:, 0, 0])[:, None]
-    simulated = signal + white * rng.standard_normal(signal.shape)
-    less = np.where(seen[:, None], np.where(seen, y, 0.0)[:, None] - simulated, 0.0)
-    found = smoothed(model, Records(less[:, None, :, None], seen[:, None, None], None))
-    return np.asarray((signal + np.einsum("j,tjn->tn", C, found.states[..., 0])).T)
+    return conditioned(signal, white, y, model, C, rng)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import to_numpy
+from .._checks import first_given, one_real_series
 from .candidates import Candidate, ComponentModel
 
 Seasons = tuple[float, ...]
@@ -47,23 +48,18 @@ def given_seasons(season: Any, values: Any, channels: int | None, **others: Any)
             "2 are expected"
         )
     host = to_numpy(values)
-    if host.ndim != 1 or channels is not None or np.iscomplexobj(host):
-        kind = "complex " if np.iscomplexobj(host) else ""
-        raise ValueError(
-            f"season is given, but the samples are {kind}of shape {host.shape}: a season is for "
-            "one real series, so pass one column at a time"
-        )
+    one_real_series(host, channels, "season is", "a season is")
     if max(numbers) > len(host) / 2:
         raise ValueError(
             f"season is {max(numbers):g}, but there are {len(host)} samples: two seasons or more "
             "are expected"
         )
-    for name, value in others.items():
-        if value is not None and value is not False:
-            raise ValueError(
-                f"season and {name}={value!r} are given, but the components, which have the "
-                f"season, do not compete then: pass one of both"
-            )
+    other = first_given(others)
+    if other is not None:
+        raise ValueError(
+            f"season and {other} are given, but the components, which have the season, do not "
+            "compete then: pass one of both"
+        )
     return tuple(sorted(float(x) for x in numbers))
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import finite_or_missing, one_of
+from .._checks import finite_or_missing, first_given, one_of, one_real_series
 from .._watch import clock, watched
 from ..components.irregular_draws import irregular_draws
 from ..components.irregular_search import ContinuousSearch, ContinuousSeries, fit_irregular
@@ -242,18 +242,12 @@ def _checked(
 ) -> tuple[NDArray, NDArray]:
     """Return samples and times as numbers, or raise an error."""
     values = to_numpy(given.values)
-    if values.ndim != 1 or np.iscomplexobj(values):
-        kind = "complex " if np.iscomplexobj(values) else ""
+    one_real_series(values, None, "times are", "irregular times are")
+    other = first_given(regular)
+    if other is not None:
         raise ValueError(
-            f"times are given, but the samples are {kind}of shape {values.shape}: irregular times "
-            "are for one real series, so pass one column at a time"
+            f"times and {other} are given, but that needs regular times: pass one of both"
         )
-    for name, value in regular.items():
-        if value is not None and value is not False:
-            raise ValueError(
-                f"times and {name}={value!r} are given, but {name} needs regular times: pass one "
-                "of both"
-            )
     finite_or_missing(values, "samples")
     at = numbers_of_times(times, samples)
     seen = ~np.isnan(values)

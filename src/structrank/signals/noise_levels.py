@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._checks import first_given
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +59,11 @@ class NoiseLevels:
                 "sigma contains numbers that are not above zero and finite, but the standard "
                 "deviation of each sample is expected, or NaN where it is missing"
             )
-        for name, value in others.items():
-            if value is not None and value is not False:
-                raise ValueError(
-                    f"sigma is an array, and {name}={value!r} is given: that needs one noise level "
-                    "for all samples, so pass one of both"
-                )
+        other = first_given(others)
+        if other is not None:
+            raise ValueError(
+                f"sigma is an array, and {other} is given: that needs one noise level for all "
+                "samples, so pass one of both"
+            )
         typical = float(np.median(levels[seen])) if np.any(seen) else 1.0
         return cls(typical, typical / np.where(np.isnan(levels), typical, levels))

@@ -78,8 +78,7 @@ def solve_trusted(
     Examples
     --------
     >>> import numpy as np
-    >>> from structrank import Hankel, Problem
-    >>> from structrank import solve_trusted
+    >>> from structrank import Hankel, Problem, solve_trusted
     >>> b = 0.5 ** np.arange(9.0)
     >>> trusted = np.arange(9) < 2
     >>> result = solve_trusted(Problem(Hankel(9, window=5), b, mu=0.1), trusted)
