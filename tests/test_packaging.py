@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -115,3 +116,15 @@ def test_wheel_and_sdist(tmp_path):
         sdist = tmp_path / hatchling.build_sdist(str(tmp_path))
     with tarfile.open(sdist) as file:
         assert any(name.endswith("/pyproject.toml") for name in file.getnames())
+
+
+def test_one_version():
+    """The package, the citation and the newest section of the changes have the same version."""
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert cited[1] == newest[1] == sr.__version__
+
+
+def test_references_of_the_paper():
+    entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(), re.MULTILINE)
+    assert sorted(entries) == sorted(set(re.findall(r"@(\w+)", (ROOT / "paper.md").read_text())))

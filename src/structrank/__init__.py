@@ -7,7 +7,7 @@ used.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _HOMES = {
     "structures": (
