@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._array import NDArray
+from ..io.saved_results import savable
 from ..systems.likelihood import value_and_gradient
 from ..systems.smoothing import Moments, smoothed
 from .conditioning import gaussian, records
@@ -41,6 +42,7 @@ class LikelihoodSearch:
     largest_pacf: float = 4.0
 
 
+@savable()
 @dataclass(frozen=True, eq=False)
 class ComponentFit:
     """Components with their most likely parameters.

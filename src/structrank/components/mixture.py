@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from .._array import NDArray
+from ..io.saved_results import savable
 from ..systems.smoothing import Moments
 from .likelihood import ComponentFit
 
 
+@savable()
 @dataclass(frozen=True)
 class Averaging:
     """How fits are weighted.
@@ -48,6 +50,7 @@ class SeriesEstimate:
     sigma: float | None
 
 
+@savable()
 @dataclass(frozen=True, eq=False)
 class FittedSeries:
     """Fits of a series.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import block_diag, toeplitz
 
 from .._array import NDArray
+from ..io.saved_results import savable
 from ..systems import StateSpace
 from ..systems.likelihood import Score
 from .autoregression import autoregression
@@ -15,6 +16,7 @@ from .autoregression import autoregression
 DRIFTS = ("level", "slope", "season", "second season")
 
 
+@savable()
 @dataclass(frozen=True)
 class Season:
     """A pattern that repeats and may change slowly: some harmonics of one period.
@@ -46,6 +48,7 @@ class Season:
         return np.concatenate([np.eye(len(turn))[0] for turn in self.turns])
 
 
+@savable()
 @dataclass(frozen=True)
 class FirstStates:
     """Standard deviations of first states, for a series of mean zero and deviation one.
@@ -67,6 +70,7 @@ class FirstStates:
     season: float = 1.0
 
 
+@savable()
 @dataclass(frozen=True)
 class Components:
     """Which components a series of mean zero and deviation one is the sum of.

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._checks import positive_int
 from ..modal.modes import Modes, NoModes
 from ..signals.backtesting import ForecastSearch
-from ..signals.forecasting import Forecast, forecast
+from ..signals.forecast_result import Forecast
+from ..signals.forecasting import forecast
 from .tables import checked_table, column_sizes
 
 

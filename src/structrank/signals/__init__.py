@@ -7,7 +7,8 @@ objects that explain themselves.
 from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
-from .forecasting import Forecast, forecast
+from .forecast_result import Forecast
+from .forecasting import forecast
 from .irregular import IrregularRecovery
 from .loading import load
 from .many_signals import recover_many

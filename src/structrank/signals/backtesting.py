@@ -11,7 +11,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..modal.modal_refit import refit_modes
-from ..modal.modes import NoModes
+from ..modal.modes import Modes, NoModes
 from ..modal.refit_result import Refit
 from ..modal.refitting import fit_at_rank
 from ..model.measure import Weighted
@@ -96,16 +96,37 @@ class Extrapolation:
         result = with_rank(selection.result, rank)
         rank = min(rank, result.rank)
         fit = fit_at_rank(result, rank, sigma=self.sigma, undamped=self.undamped)
-        b = to_numpy(result.problem.b)
-        more = np.full((length - len(b), *b.shape[1:]), np.nan)
-        values = np.concatenate([np.where(result.problem.seen, b, np.nan), more])
-        seen = ~np.isnan(values)
-        window = (length + 1) // 2
-        block = None if self.channels is None else b.shape[1:]
-        structure = Hankel(length, window, block)
-        problem = Problem(structure, values, 1.0, Weighted(seen * 1.0))
+        values = np.where(result.problem.seen, to_numpy(result.problem.b), np.nan)
         assert fit.modes is not None  # a Hankel structure has modes
-        return refit_modes(problem, fit.modes, sigma=self.sigma, undamped=self.undamped)
+        return fit_ahead(values, length, fit.modes, sigma=self.sigma, undamped=self.undamped)
+
+
+def fit_ahead(
+    values: NDArray, length: int, modes: Modes, *, sigma: float | None, undamped: bool
+) -> Refit:
+    """Fit modes to a series that continues, unseen, to a length.
+
+    Parameters
+    ----------
+    values : ndarray, shape (samples,) or (samples, channels, 1)
+        NaN where missing.
+    length : int
+    modes : Modes
+        Where to start.
+    sigma : float or None
+        Standard deviation of the noise, if known.
+    undamped : bool
+        The modes are known to be undamped.
+
+    Returns
+    -------
+    Refit
+    """
+    more = np.full((length - len(values), *values.shape[1:]), np.nan)
+    values = np.concatenate([values, more])
+    structure = Hankel(length, (length + 1) // 2, values.shape[1:] or None)
+    problem = Problem(structure, values, 1.0, Weighted(~np.isnan(values) * 1.0))
+    return refit_modes(problem, modes, sigma=sigma, undamped=undamped)
 
 
 @dataclass(frozen=True)

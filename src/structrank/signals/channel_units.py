@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from ..io.saved_results import savable
 from ..modal.modes import ModeErrors, Modes
 from .channels import from_channels
 from .estimates import ErrorDraws, Estimate
@@ -35,6 +36,7 @@ class ChannelScaling:
     rounding: float = 1e-12
 
 
+@savable()
 @dataclass(frozen=True, eq=False)
 class ChannelUnits:
     """Offset and size of every channel, and the way to common units and back.

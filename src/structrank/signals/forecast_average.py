@@ -10,6 +10,7 @@ from scipy.special import ndtri, stdtrit
 
 from .._array import NDArray
 from ..components import FittedSeries, fit_series
+from ..io.saved_results import savable
 from .backtesting import Past
 
 
@@ -52,6 +53,53 @@ class AverageRule:
         return float(stdtrit(max(origins, self.fewest_origins), 0.975) / ndtri(0.975))
 
 
+@savable()
+@dataclass(frozen=True, eq=False)
+class AverageModel:
+    """What an average of forecasts goes on with when new samples arrive.
+
+    Attributes
+    ----------
+    fitted : FittedSeries
+        The components.
+    seasons : tuple of float
+        Known seasons, in samples.
+    weights : dict of str to float
+        What it is an average of, the largest weight first.
+    size : float
+        Standard errors over those of the components, from forecasts of known samples.
+    error : float
+        Root mean square error of such forecasts.
+    """
+
+    fitted: FittedSeries
+    seasons: tuple[float, ...]
+    weights: dict[str, float]
+    size: float
+    error: float
+
+    def forecast(self, values: NDArray, modal: NDArray) -> AveragedForecast:
+        """Average forecasts of a series with the weights and the components found before.
+
+        Parameters
+        ----------
+        values : ndarray
+            The series, NaN where missing.
+        modal : ndarray
+            The forecast by modes.
+        """
+        steps = len(modal)
+        (found,) = self.fitted.smooth([np.append(values, np.full(steps, np.nan))])
+        forecasts = {"modes": modal, "components": found.signal[-steps:]}
+        rules = _simple_rules(self.fitted, self.seasons)
+        forecasts |= {name: rule(values, steps) for name, rule in rules.items()}
+        near = _near_the_samples(values, {name: forecasts[name] for name in self.weights})
+        kept = {name: self.weights[name] for name in near} or {"naive": 1.0}
+        weights = {name: weight / sum(kept.values()) for name, weight in kept.items()}
+        mean = np.asarray(sum(w * forecasts[name] for name, w in weights.items()))
+        return AveragedForecast(mean, self.size * found.deviation[-steps:], weights, self)
+
+
 @dataclass(frozen=True, eq=False)
 class AveragedForecast:
     """An average of forecasts.
@@ -62,14 +110,14 @@ class AveragedForecast:
         The values, and standard errors of samples, calibrated on forecasts of known samples.
     weights : dict of str to float
         What it is an average of, the largest weight first.
-    error : float
-        Root mean square error of such forecasts of known samples.
+    model : AverageModel
+        What it goes on with when new samples arrive.
     """
 
     mean: NDArray
     stderr: NDArray
     weights: dict[str, float]
-    error: float
+    model: AverageModel
 
 
 def average_forecasts(
@@ -128,7 +176,9 @@ def average_forecasts(
     ratio = residual / np.maximum(spread, np.finfo(float).tiny)
     size = np.sqrt(np.mean(ratio**2)) * rule.uncertainty(len(past.ends))
     stderr = size * found[-1].deviation[-steps:]
-    return AveragedForecast(mean, stderr, weights, float(np.sqrt(np.mean(residual**2))))
+    error = float(np.sqrt(np.mean(residual**2)))
+    model = AverageModel(fitted, tuple(seasons), weights, float(size), error)
+    return AveragedForecast(mean, stderr, weights, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +216,8 @@ def _weights(
     rule: AverageRule,
 ) -> dict[str, float]:
     """Weights by past errors, of forecasts that stay near the range of the samples."""
-    low, high = np.nanmin(values), np.nanmax(values)
-    reach = rule.widest * (high - low)
-    kept = {
-        name: errors[name]
-        for name, mean in forecasts.items()
-        if np.all((mean >= low - reach) & (mean <= high + reach))
-    } or {"naive": 1.0}
+    near = _near_the_samples(values, forecasts, rule)
+    kept = {name: errors[name] for name in near} or {"naive": 1.0}
     least = min(kept.values())
     raw = {
         name: 1.0 if error <= least else (least / error) ** rule.power
@@ -182,6 +227,19 @@ def _weights(
     large = {name: w for name, w in raw.items() if w >= rule.least * total}
     total = sum(large.values())
     return {name: w / total for name, w in sorted(large.items(), key=lambda item: -item[1])}
+
+
+def _near_the_samples(
+    values: NDArray, forecasts: dict[str, NDArray], rule: AverageRule = AverageRule()
+) -> list[str]:
+    """Forecasts that stay near the range of the samples."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    reach = rule.widest * (high - low)
+    return [
+        name
+        for name, mean in forecasts.items()
+        if np.all((mean >= low - reach) & (mean <= high + reach))
+    ]
 
 
 def _simple_rules(

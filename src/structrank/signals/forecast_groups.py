@@ -9,15 +9,67 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._watch import seconds_left, time_is_up, watched
+from ..io.saved_results import savable
+from ..modal.modes import Modes
 from ..modal.refit_result import Refit
 from ..model.problem import Problem
 from ..selection.mu import search_mu
-from .backtesting import Extrapolation, ForecastSearch, Past, forecast_past
+from .backtesting import Extrapolation, ForecastSearch, fit_ahead, forecast_past
 from .channel_estimate import merged
 from .channel_groups import Members, all_channels, channel_groups
 from .estimates import Estimate
-from .forecast_average import AveragedForecast, average_forecasts
+from .forecast_average import AveragedForecast, AverageModel, average_forecasts
 from .problems import hankel_problem
+
+
+@savable()
+@dataclass(frozen=True, eq=False)
+class GroupModel:
+    """What a forecast of some channels goes on with when new samples arrive.
+
+    Attributes
+    ----------
+    members : tuple of int
+        The channels; (0,) for a series without channels.
+    modes : Modes
+        Those that fitted the samples so far.
+    sigma : float or None
+        Standard deviation of the noise, if known.
+    undamped : bool
+        The modes are known to be undamped.
+    widening : float
+        Factor of standard errors of modes, from forecasts of known samples.
+    error : float
+        Root mean square error of such forecasts.
+    average : AverageModel or None
+        The average of this forecast and others, for one real series.
+    """
+
+    members: Members
+    modes: Modes
+    sigma: float | None
+    undamped: bool
+    widening: float
+    error: float
+    average: AverageModel | None
+
+    def forecast(self, values: NDArray, steps: int) -> GroupForecast:
+        """Forecast a series that has gone on: modes are fitted from those before.
+
+        Parameters
+        ----------
+        values : ndarray
+            All channels, NaN where missing.
+        steps : int
+        """
+        own = members_of(values, self.members)
+        stack, length = own if own.ndim == 1 else own[..., None], len(own) + steps
+        fit = fit_ahead(stack, length, self.modes, sigma=self.sigma, undamped=self.undamped)
+        average = None
+        if self.average is not None:
+            average = self.average.forecast(own, to_numpy(fit.y)[len(own) :])
+        assert fit.modes is not None  # it was started from modes
+        return GroupForecast(replace(self, modes=fit.modes), fit, average)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,25 +78,20 @@ class GroupForecast:
 
     Attributes
     ----------
-    members : tuple of int
-        The channels; (0,) for a series without channels.
-    past : Past
-        What forecasts of known samples say.
+    model : GroupModel
+        What it goes on with when new samples arrive.
     fit : Refit
         The fit of the series and what follows.
     average : AveragedForecast or None
         The average of this forecast and others, for one real series.
+    converged : bool
+        Whether all convex solutions converged.
     """
 
-    members: Members
-    past: Past
+    model: GroupModel
     fit: Refit
     average: AveragedForecast | None = None
-
-    @property
-    def error(self) -> float:
-        """Root mean square error of forecasts of known samples."""
-        return self.past.error if self.average is None else self.average.error
+    converged: bool = True
 
     @property
     def weights(self) -> dict[str, float]:
@@ -55,12 +102,25 @@ class GroupForecast:
         """Return the series and what follows, with standard errors of samples."""
         fit = self.fit
         spread = np.sqrt(to_numpy(fit.stderr) ** 2 + (fit.sigma or 0.0) ** 2)
-        spread, signal = self.past.widening * spread, fit.y
+        spread, signal = self.model.widening * spread, fit.y
         if self.average is not None:
             start = len(signal) - len(self.average.mean)
             signal = np.concatenate([to_numpy(signal)[:start], self.average.mean])
             spread = np.concatenate([spread[:start], self.average.stderr])
         return Estimate(signal, spread, fit.rank, fit.modes, fit.sigma, deviation=spread)
+
+
+def members_of(values: NDArray, members: Members) -> NDArray:
+    """Return some channels of a table; a series if it is one of several.
+
+    Parameters
+    ----------
+    values : ndarray, shape (samples,) or (samples, channels)
+    members : tuple of int
+    """
+    if values.ndim == 1 or len(members) == values.shape[1]:
+        return values
+    return values[:, members[0]] if len(members) == 1 else values[:, list(members)]
 
 
 def groups_to_forecast(values: NDArray, known: int | None, how: Extrapolation) -> list[Members]:
@@ -121,21 +181,23 @@ def _forecast_group(
     search: ForecastSearch,
 ) -> GroupForecast:
     """Forecast some channels of a table."""
-    if how.channels is not None and len(members) < values.shape[1]:
-        alone = len(members) == 1
-        values = values[:, members[0]] if alone else values[:, list(members)]
-        how = replace(how, channels=None if alone else how.channels)
+    values = members_of(values, members)
+    how = replace(how, channels=None if values.ndim == 1 else how.channels)
     past = forecast_past(values, steps, known, how, search)
     fit = how.extrapolate(past.selection, past.rank, len(values) + steps)
     average, free = None, known is how.channels is how.sigma is None and not how.undamped
     if free and not np.iscomplexobj(values) and not time_is_up():
         modal = to_numpy(fit.y)[len(values) :]
         average = average_forecasts(values, steps, modal, past, seasons=how.seasons)
-    return GroupForecast(members, past, fit, average)
+    assert fit.modes is not None  # a Hankel structure has modes
+    own = None if average is None else average.model
+    error = past.error if own is None else own.error
+    model = GroupModel(members, fit.modes, how.sigma, how.undamped, past.widening, error, own)
+    return GroupForecast(model, fit, average, past.converged)
 
 
 def put_together(found: Sequence[GroupForecast]) -> Estimate:
     """Return one estimate of all channels, in the shape of a structure's signals."""
     if len(found) == 1:
         return found[0].estimate()
-    return merged([one.estimate() for one in found], [one.members for one in found])
+    return merged([one.estimate() for one in found], [one.model.members for one in found])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -12,149 +11,24 @@ from .._array import NDArray, to_numpy
 from .._checks import positive_int
 from .._watch import Watch, clock, watched
 from ..io.containers import Unwrapped, unwrap
-from ..io.regular_samples import regular_samples, what_was_done
-from ..io.saved_results import Saved, savable
+from ..io.regular_samples import regular_samples
 from ..modal.modes import Modes
-from ..modal.refit_result import Refit
 from ..solvers.stopping import ConvergenceWarning, Status
-from ..views import Summary, interactive_figure, labels_of, plot_forecast
-from ..views.content import Report
-from ..views.report import Reportable
 from .backtesting import Extrapolation, ForecastSearch
 from .caller import status_of, warn_caller
-from .channel_groups import Members, channel_rows
 from .channel_units import channel_units
 from .effort import checked
-from .estimates import Estimate, interval_reach
-from .forecast_groups import GroupForecast, forecast_groups, groups_to_forecast, put_together
+from .estimates import interval_reach
+from .forecast_groups import (
+    GroupForecast,
+    forecast_groups,
+    groups_to_forecast,
+    members_of,
+    put_together,
+)
+from .forecast_result import Forecast, ForecastModel, forecast_values, mean_weights
 from .given_seasons import given_seasons
-from .reports import forecast_report
 from .units import signal_sampling, with_sampling
-
-
-@savable()
-@dataclass(frozen=True, eq=False, repr=False)
-class Forecast(Summary, Reportable, Saved):
-    """What comes next in a series, with intervals.
-
-    Attributes
-    ----------
-    mean : array, Series, DataFrame or DataArray
-        The values forecast.
-    stderr : array, Series, DataFrame or DataArray
-        Standard error of a future sample, noise included.
-    lower, upper : array, Series, DataFrame or DataArray
-        Ends of the intervals that contain a future sample with probability `level`; for a complex
-        series, separate intervals of the real and the imaginary part.
-    level : float
-    weights : dict of str to float
-        What the forecast is an average of, the largest weight first: "modes", "components",
-        "naive", "drift", "seasonal naive". With several groups of channels, the mean over groups.
-    rank : int
-        Number of modes, chosen by the errors of forecasts of known samples.
-    modes : Modes
-        The (damped) sinusoids, exponentials and trends the series is the sum of.
-    past_error : float
-        Root mean square error of forecasts of known samples. With channels of different size each
-        channel is in units of its own size.
-    refits : list of Refit
-        The fits of the series and what follows, in these units and for each group of channels.
-    channels : int or None
-        The axis that holds channels.
-    samples : array, Series, DataFrame or DataArray
-        The samples that were given.
-    groups : list of tuple of int
-        The channels that were forecast together; each of those that share nothing is alone.
-    scaled : bool
-        Whether channels were divided by their sizes.
-    status : Status
-        `Status.FINISHED`, or `Status.MAX_TIME` if the time limit ended the search.
-    seconds : float
-        Time that the forecast took.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from structrank import forecast
-    >>> ahead = forecast(0.9 ** np.arange(30.0), steps=2, rank=1)
-    >>> bool(np.allclose(ahead.mean, [0.9**30, 0.9**31]))
-    True
-    """
-
-    mean: Any
-    stderr: Any
-    lower: Any
-    upper: Any
-    level: float
-    weights: dict[str, float]
-    rank: int
-    modes: Modes
-    past_error: float
-    refits: list[Refit]
-    channels: int | None
-    samples: Any
-    groups: list[Members]
-    scaled: bool
-    status: Status
-    seconds: float
-
-    @property
-    def refit(self) -> Refit:
-        """The fit of the series and what follows; of the first group, if there are several."""
-        return self.refits[0]
-
-    def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
-        """Draw the forecast after the samples that it continues, with its intervals.
-
-        There is one panel per channel. Only the end of a long series is shown: 200 samples, or
-        five per step if that is more.
-
-        Parameters
-        ----------
-        ax : Axes, sequence of Axes or Figure, optional
-            Default: a new figure of pyplot.
-        interactive : bool
-            Return a figure of Plotly that can be zoomed; it needs the extra `interactive`.
-
-        Returns
-        -------
-        Axes, list of Axes, or a figure of Plotly
-        """
-        if interactive:
-            return interactive_figure(self.plot, ax)
-        samples, mean, lower, upper = (
-            to_numpy(unwrap(part, self.channels).values)
-            for part in (self.samples, self.mean, self.lower, self.upper)
-        )
-        fit = self.modes.signal(len(samples))
-        before, after = (labels_of(part, self.channels) for part in (self.samples, self.mean))
-        return plot_forecast(
-            samples,
-            mean,
-            lower,
-            upper,
-            fit=fit if np.iscomplexobj(mean) else fit.real,
-            level=self.level,
-            channels=self.channels,
-            labels=before.followed_by(after),
-            ax=ax,
-        )
-
-    def report(self) -> Report:
-        """Describe the forecast: picture, values, settings, past errors, modes."""
-        return forecast_report(self)
-
-    def _rows(self) -> list[tuple[str, str]]:
-        return [
-            *what_was_done(self.samples),
-            ("steps", str(len(self.mean))),
-            ("rank", str(self.rank)),
-            *channel_rows(self.groups),
-            ("average of", ", ".join(f"{k} {w:.0%}" for k, w in self.weights.items())),
-            ("past error", f"{self.past_error:.4g} (root mean square)"),
-            ("intervals", f"{self.level:.0%}"),
-            *([("search", self.status.value)] if self.status is Status.MAX_TIME else []),
-        ]
 
 
 def forecast(
@@ -237,7 +111,7 @@ def forecast(
     True
     """
     steps = positive_int(steps, "steps")
-    reach = interval_reach(level)
+    interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
     known = None if rank is None else positive_int(rank, "rank")
     samples = regular_samples(samples, regular)
@@ -253,9 +127,9 @@ def forecast(
     status = _status(watch, found, None if rank is not None else values)
     ahead = units.estimate(put_together(found))
     return Forecast(
-        **_values(ahead, reach, given, len(values)),
+        **forecast_values(ahead, level, given, len(values)),
         level=level,
-        weights=_weights(found),
+        weights=mean_weights(found),
         rank=ahead.rank,
         modes=cast(Modes, with_sampling(ahead.modes, sampling)),
         past_error=_past_error(found),
@@ -263,18 +137,10 @@ def forecast(
         channels=channels,
         samples=samples,
         groups=groups,
-        scaled=units.scaled,
+        model=ForecastModel(units, [one.model for one in found]),
         status=status,
         seconds=clock() - began,
     )
-
-
-def _values(ahead: Estimate, reach: float, given: Unwrapped, before: int) -> dict[str, Any]:
-    """The numbers of a `Forecast`, in containers like the samples, of which there are so many."""
-    names = ("mean", "stderr", "lower", "upper")
-    parts = (ahead.signal, ahead.stderr, *ahead.interval(reach))
-    pairs = zip(names, parts, strict=True)
-    return {name: given.follow(to_numpy(part)[before:]) for name, part in pairs}
 
 
 def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None) -> Status:
@@ -285,7 +151,7 @@ def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None
     status = status_of(watch, "forecast")
     if values is not None:
         _warn_if_hopeless(values, found)
-    if status is Status.FINISHED and not all(one.past.converged for one in found):
+    if status is Status.FINISHED and not all(one.converged for one in found):
         warn_caller(
             "forecast: the convex solution of the series, or of a part of it, stopped at its "
             "iteration limit, so the rank may be chosen less well than usual: pass rank if it is "
@@ -298,27 +164,18 @@ def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None
 def _warn_if_hopeless(values: NDArray, found: Sequence[GroupForecast]) -> None:
     """Warn if the mean of the series would have been a better forecast of its last parts."""
     for one in found:
-        own = values if values.ndim == 1 else values[:, list(one.members)]
-        if one.error > np.nanstd(own):
+        own, error = members_of(values, one.model.members), one.model.error
+        if error > np.nanstd(own):
             warn_caller(
-                f"forecast: forecasts of known samples had an error of {one.error:.3g}, more than "
+                f"forecast: forecasts of known samples had an error of {error:.3g}, more than "
                 f"the standard deviation of the series, {np.nanstd(own):.3g}: do not rely on it"
             )
             return
 
 
-def _weights(found: Sequence[GroupForecast]) -> dict[str, float]:
-    """Return what forecasts are averages of, as the mean over groups."""
-    weights: dict[str, float] = {}
-    for one in found:
-        for name, weight in one.weights.items():
-            weights[name] = weights.get(name, 0.0) + weight / len(found)
-    return dict(sorted(weights.items(), key=lambda item: -item[1]))
-
-
 def _past_error(found: Sequence[GroupForecast]) -> float:
     """Return the root mean square error of forecasts of known samples, over channels."""
-    errors = [one.error for one in found for _ in one.members]
+    errors = [one.model.error for one in found for _ in one.model.members]
     return float(np.sqrt(np.mean(np.square(errors))))
 
 

@@ -27,7 +27,7 @@ from .channel_groups import channel_rows
 from .tables import modes_table
 
 if TYPE_CHECKING:
-    from .forecasting import Forecast
+    from .forecast_result import Forecast
     from .recovery_result import Recovery
 
 STDERR = "_stderr"  # end of the names of columns with standard errors
