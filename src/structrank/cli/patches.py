@@ -56,7 +56,8 @@ def in_patches(
 
     variable = reading["variable"]
     unused = {**reading, "variable": None}
-    for name in ("columns", "errors", "components", "plot", "report", "max_time", "dt"):
+    files = ("errors", "components", "plot", "report", "checkpoint", "resume")
+    for name in ("columns", *files, "max_time", "dt"):
         unused[name] = options.pop(name, None)
     for name, value in unused.items():
         if value:

@@ -20,7 +20,7 @@ from .outputs import check_dimensions, check_outputs, draw
 from .patches import in_patches, patch_options
 
 # Options that `estimate_cost` has not.
-NO_COST = ("sigma", "undamped", "season", "max_gap", "bounds", "dt")
+NO_COST = ("sigma", "undamped", "season", "max_gap", "bounds", "dt", "checkpoint", "resume")
 signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),
@@ -45,6 +45,14 @@ signal_options = shared.combined(
     ),
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,
+    click.option(
+        "--checkpoint",
+        type=FILE,
+        help="Save finished fits to an .npz file every minute, and at the end.",
+    ),
+    click.option(
+        "--resume", type=FILE, help="Continue from such a file, which may be the same one."
+    ),
     patch_options,
     shared.force_option,
     shared.quiet_option,

@@ -9,7 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from .._array import NDArray
+from .._pieces import Packed, piece
 from ..io.saved_results import savable
+from ..systems.chunks import Records
 from ..systems.likelihood import value_and_gradient
 from ..systems.smoothing import Moments, smoothed
 from .conditioning import gaussian, records
@@ -104,6 +106,29 @@ def most_likely(
     ComponentFit
     """
     record = records([y])
+    seen = int(np.sum(record.seen))
+
+    def search_for() -> ComponentFit:
+        parameters, value = _largest(components, record, start, search, noise)
+        return ComponentFit(components, parameters, value, seen)
+
+    def pack(fit: ComponentFit) -> Packed:
+        return {"parameters": fit.parameters, "loglikelihood": fit.loglikelihood}
+
+    def unpack(packed: Packed) -> ComponentFit:
+        return ComponentFit(components, packed["parameters"], packed["loglikelihood"], seen)
+
+    return without_vanished(piece("components", search_for, pack, unpack), search)
+
+
+def _largest(
+    components: Components,
+    record: Records,
+    start: dict[str, float],
+    search: LikelihoodSearch,
+    noise: NDArray | None,
+) -> tuple[NDArray, float]:
+    """The parameters with the largest likelihood, and its logarithm."""
 
     def negative(parameters: NDArray) -> tuple[float, NDArray]:
         try:
@@ -123,8 +148,7 @@ def most_likely(
         bounds=np.column_stack([lower, upper]),
         options={"maxiter": search.steps, "ftol": search.accuracy},
     )
-    fit = ComponentFit(components, found.x, -float(found.fun), int(np.sum(record.seen)))
-    return without_vanished(fit, search)
+    return found.x, -float(found.fun)
 
 
 def without_vanished(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from .._array import NDArray, is_complex, like, svd, to_numpy
+from .._pieces import Packed, piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .model import ModalModel
@@ -119,8 +120,21 @@ class ModalFit:
             square += rest
         return model.with_amplitudes(np.stack(solutions, axis=1)), square
 
-    def _descended(self, model: ModalModel) -> tuple[ModalModel, NDArray]:
+    def _descended(self, start: ModalModel) -> tuple[ModalModel, NDArray]:
         """Levenberg and Marquardt, with the triangle of Jacobian and residuals at the end."""
+        moving = ("frequencies", "dampings", "amplitudes")
+
+        def pack(found: tuple[ModalModel, NDArray]) -> Packed:
+            model, triangle = found
+            return {"triangle": triangle, **{name: getattr(model, name) for name in moving}}
+
+        def unpack(packed: Packed) -> tuple[ModalModel, NDArray]:
+            triangle = packed["triangle"]
+            return replace(start, **{name: packed[name] for name in moving}), triangle
+
+        return piece("modes", lambda: self._lowest(start), pack, unpack)
+
+    def _lowest(self, model: ModalModel) -> tuple[ModalModel, NDArray]:
         method, triangle = self.method, self._triangle(model)
         damping = method.first_damping
         for _ in range(method.max_steps):

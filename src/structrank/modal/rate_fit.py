@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray
+from .._pieces import Packed, piece
 from .._watch import time_is_up
 from .model import ModalModel
 from .samples import ChannelSamples
@@ -113,6 +114,24 @@ class RateFit:
 
     def refined(self, steps: RateSteps) -> RateFit:
         """A better fit, by the method of Levenberg and Marquardt."""
+
+        def pack(fit: RateFit) -> Packed:
+            model = fit.model
+            return {
+                "moved": fit is not self,
+                "frequencies": model.frequencies,
+                "dampings": model.dampings,
+            }
+
+        def unpack(packed: Packed) -> RateFit:
+            if not packed["moved"]:
+                return self
+            rates = {name: packed[name] for name in ("frequencies", "dampings")}
+            return RateFit.of(replace(self.model, **rates), self.samples)
+
+        return piece("rates", lambda: self._refined(steps), pack, unpack)
+
+    def _refined(self, steps: RateSteps) -> RateFit:
         fit, damping = self, steps.first_damping
         for _ in range(steps.count):
             system, slope = fit._system()

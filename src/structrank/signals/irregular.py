@@ -128,6 +128,8 @@ class Gridded(NamedTuple):
     undamped: Any
     robust: Any
     regular: Any
+    checkpoint: Any
+    resume: Any
 
 
 def recover_irregular(

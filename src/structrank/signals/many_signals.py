@@ -57,6 +57,12 @@ def recover_many(
     workers = positive_int(workers, "workers")
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
         raise TypeError(f"rng is {type(rng).__name__}, but an integer, one for all, is expected")
+    for name in ("checkpoint", "resume"):
+        if options.get(name) is not None:
+            raise ValueError(
+                f"{name} is given, but it is for one signal: call recover in a loop, with one file "
+                "per signal"
+            )
     options = {"rng": int(rng), **options}
     check_workers(workers)
     found = mapped(partial(recover, **options), signals, workers)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from .._watch import clock, watched
 from ..io.containers import Unwrapped, unwrap
 from ..io.regular_samples import regular_samples
 from ..io.sampling import Sampling
+from ..solvers.checkpoint import Checkpoint
 from .caller import status_of
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import channel_units
@@ -29,10 +32,16 @@ from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery_result import Recovery
+from .saved_pieces import saved_pieces
 from .solutions import Known
 from .units import signal_sampling, with_sampling
 
 KINDS = (AUTO, FitOfModes.name, ConvexSolution.name, ComponentModel.name)
+# What fits depend on, beside the samples.
+SETTINGS = (
+    *("window", "channels", "mu", "rank", "sigma", "kind", "season", "undamped", "robust", "rng"),
+    "effort",
+)
 
 
 def recover(
@@ -57,6 +66,8 @@ def recover(
     effort: str = "normal",
     max_time: float | None = None,
     progress: bool = False,
+    checkpoint: str | Path | Checkpoint | None = None,
+    resume: str | Path | None = None,
 ) -> Recovery:
     """Fill the gaps and remove the noise of a signal.
 
@@ -143,6 +154,12 @@ def recover(
         `ConvergenceWarning`. `Recovery.status` says so.
     progress : bool
         Say what is being tried: on a terminal in a progress bar, else in a line from time to time.
+    checkpoint : str, Path or Checkpoint, optional
+        An .npz file where finished fits are saved every minute (`Checkpoint.every`), and at the
+        end, also after an error or Ctrl-C.
+    resume : str or Path, optional
+        A checkpoint of a call with the same samples and settings: fits that it holds are not made
+        again, and the result is the same. It may be the file of `checkpoint`.
 
     Returns
     -------
@@ -163,23 +180,36 @@ def recover(
     >>> bool(abs(found.signal - truth).max() < 0.1)
     True
     """
+    asked = SimpleNamespace(**locals())
     limits = Limits.of(level, max_gap, bounds)
     if times is not None:
         control = Control(effort, max_time, progress)
-        gridded = Gridded(window, channels, mu, rank, season, dt, undamped, robust, regular)
+        gridded = Gridded(*(getattr(asked, name) for name in Gridded._fields))
         return recover_irregular(samples, times, kind, limits, sigma, control, gridded)
-    began, (tried, max_time) = clock(), checked(effort, max_time)
-    given = unwrap(samples := regular_samples(samples, regular), channels)
-    axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
-    limits.check(given.values, axis)
-    sampling = signal_sampling(samples, axis, dt)
-    plain = Known(mu, rank, None, undamped, rng)
-    known = _known(plain, given.values, axis, kind, season, sigma, robust)
-    units = channel_units(given.values, axis, centre=rank is mu is None, scale=sigma is mu is None)
-    problem = hankel_problem(units.common(given.values), window, axis)
-    may_be_large = window is rank is None and kind == AUTO
-    with watched(max_time, progress) as watch:
-        found, outliers, groups = find_signal(problem, known, kind, tried, robust, may_be_large)
+    return _recovered(asked, limits)
+
+
+def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
+    """Recover a signal with the arguments of `recover`."""
+    began, (tried, max_time) = clock(), checked(asked.effort, asked.max_time)
+    samples = regular_samples(asked.samples, asked.regular)
+    given, mu, rank, sigma = unwrap(samples, asked.channels), asked.mu, asked.rank, asked.sigma
+    values, axis = given.values, given.channels
+    if asked.channels is not None:
+        axis = channel_axis(asked.channels, values.ndim)
+    limits.check(values, axis)
+    sampling = signal_sampling(samples, axis, asked.dt)
+    plain = Known(mu, rank, None, asked.undamped, asked.rng)
+    known = _known(plain, values, axis, asked.kind, asked.season, sigma, asked.robust)
+    units = channel_units(values, axis, centre=rank is mu is None, scale=sigma is mu is None)
+    problem = hankel_problem(units.common(values), asked.window, axis)
+    may_be_large = asked.window is rank is None and asked.kind == AUTO
+    settings = {name: getattr(asked, name) for name in SETTINGS} | {"channels": axis}
+    saved = saved_pieces("recover", values, settings, asked.checkpoint, asked.resume)
+    with saved, watched(max_time, asked.progress) as watch:
+        found, outliers, groups = find_signal(
+            problem, known, asked.kind, tried, asked.robust, may_be_large
+        )
     status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
     return Recovery(
         **_answer(limits, estimate, given, axis, from_channels(outliers, axis)),

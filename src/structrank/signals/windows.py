@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
+from .._pieces import piece
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..model.problem import Problem
 from ..selection.holdout import clearly_better
@@ -58,6 +59,14 @@ class LocalFits:
 
     def fit(self, setting: Setting) -> LocalFit:
         """Return the fit to all samples, in the shape of the signal."""
+        return piece(
+            "local fit",
+            lambda: self._fitted(setting),
+            lambda found: found._asdict(),
+            lambda packed: LocalFit(**packed),
+        )
+
+    def _fitted(self, setting: Setting) -> LocalFit:
         if not self._paths or not self._paths[-1].leads_to(setting):
             samples = self.samples / self.scale
             self._paths[:] = [WindowPath([samples], setting.window, setting.thorough, self.search)]
@@ -173,6 +182,23 @@ def _predict(
     search: WindowSearch,
 ) -> dict[Setting, NDArray]:
     """Fit with less and less noise, as long as the predictions do not get worse."""
+    return piece(
+        "window",
+        lambda: _lowered(training, window, thorough, search),
+        lambda found: {"steps": [s.steps for s in found], "residuals": list(found.values())},
+        lambda packed: {
+            Setting(window, thorough, steps): residual
+            for steps, residual in zip(packed["steps"], packed["residuals"], strict=True)
+        },
+    )
+
+
+def _lowered(
+    training: Sequence[_Training],
+    window: tuple[int, ...],
+    thorough: bool,
+    search: WindowSearch,
+) -> dict[Setting, NDArray]:
     residuals: dict[Setting, NDArray] = {}
     path = WindowPath([part.samples for part in training], window, thorough, search)
 

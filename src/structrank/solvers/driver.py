@@ -11,10 +11,11 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._checks import instance_of
+from .._pieces import piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .checkpoint import Progress, Saving
-from .result import Result
+from .result import Result, packed, unpacked
 from .state import History, State
 from .stopping import ConvergenceWarning, Status, Stop
 
@@ -91,8 +92,12 @@ def iterate(
     Result
         The best iterate; its status says whether the run converged.
     """
-    loop = _Loop(stop, callback, "convex solution")
-    return loop.result(loop.drive(states, progress=False), problem)
+
+    def solved() -> Result:
+        loop = _Loop(stop, callback, "convex solution")
+        return loop.result(loop.drive(states, progress=False), problem)
+
+    return piece("convex", solved, packed, lambda content: unpacked(content, problem))
 
 
 def warn_if_limited(result: Result, label: str, *, stacklevel: int = 3) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from .._array import Array
+from .._array import Array, to_numpy, with_precision
+from .._pieces import Packed
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..views import Summary, plot_convergence, plot_singular_values
@@ -105,3 +106,25 @@ class Result(Summary):
             ("objective", f"{self.objective:.6g}"),
             ("iterations", f"{self.iterations} in {self.history.time[-1]:.3g} s"),
         ]
+
+
+def packed(result: Result) -> Packed:
+    """A result as numbers and arrays, without its problem."""
+    return {
+        "y": to_numpy(result.y),
+        "U": to_numpy(result.X.U),
+        "V": to_numpy(result.X.V),
+        "rank": result.rank,
+        "objective": result.objective,
+        "gap": result.gap,
+        "status": result.status.name,
+        "history": asdict(result.history),
+    }
+
+
+def unpacked(content: Packed, problem: Problem) -> Result:
+    """The result of a problem that was packed."""
+    y, U, V = (with_precision(content[key], problem.backprojection) for key in ("y", "U", "V"))
+    status, history = Status[content["status"]], History(**content["history"])
+    numbers = {key: content[key] for key in ("rank", "objective", "gap")}
+    return Result(y=y, X=LowRank(U, V), status=status, history=history, problem=problem, **numbers)
