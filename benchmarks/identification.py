@@ -1,6 +1,6 @@
 """State-space models of real records with gaps, beside N4SID, CVA and an ARX fit.
 
-    python -m benchmarks.identification [folder] [--records a,b]
+    python -m benchmarks.identification [folder] [--records a,b] [--jobs 2]
     python -m benchmarks.identification --time 5
 
 The records are the CD player arm (2 inputs, 2 outputs, 2048 samples), the evaporator (3 and 3,
@@ -34,6 +34,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import joblib
 import numpy as np
 from scipy.io import loadmat
 
@@ -169,6 +170,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--records", default=",".join([*RECORDS, "cdplayer 200"]))
     parser.add_argument("--time", type=int, help="number of random systems")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
     if options.time:
         times(options.time)
@@ -176,17 +178,25 @@ def main() -> None:
     for package in ("nfoursid", "sippy_unipi"):
         if find_spec(package) is None:
             sys.exit(f"the package {package} is missing: pip install {package}")
-    warnings.simplefilter("ignore")
+    drawn = list(cases(options.folder, options.records.split(",")))
+    parallel = joblib.Parallel(n_jobs=options.jobs, batch_size=1)
+    found = parallel(joblib.delayed(scores)(*case[3:]) for case in drawn)
     rows: dict[tuple[str, float], list[dict[str, float]]] = {}
-    for name, share, _, first, second, inputs in cases(options.folder, options.records.split(",")):
-        began = time.process_time()
-        ours = identify(first[:, :inputs], first[:, inputs:])
-        seconds = time.process_time() - began
-        scores = {"identify": score(ours, second), "order": ours.order, "seconds": seconds}
-        for rival, fit in RIVALS.items():
-            scores[rival] = score(best(fit, interpolated(first), inputs), second)
-        rows.setdefault((name, share), []).append(scores)
+    for (name, share, *_), one in zip(drawn, found, strict=True):
+        rows.setdefault((name, share), []).append(one)
     report(rows)
+
+
+def scores(first: np.ndarray, second: np.ndarray, inputs: int) -> dict[str, float]:
+    """Fit of the second part by ours and the rivals, our order and our CPU seconds."""
+    warnings.simplefilter("ignore")
+    began = time.process_time()
+    ours = identify(first[:, :inputs], first[:, inputs:])
+    seconds = time.process_time() - began
+    found = {"identify": score(ours, second), "order": ours.order, "seconds": seconds}
+    for rival, fit in RIVALS.items():
+        found[rival] = score(best(fit, interpolated(first), inputs), second)
+    return found
 
 
 def times(count: int) -> None:

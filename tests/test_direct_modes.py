@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 from structrank import Hankel, Modes, Problem, recover, sinusoids
-from structrank.modal.greedy import greedy_modes
+from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
 from structrank.modal.pencil import pencil_modes
@@ -63,6 +63,22 @@ class TestGreedyModes:
         problem = hankel_problem(gaps(signal, 0.5, rng))
         assert len(greedy_modes(problem, rank=2)) == 2
         assert len(greedy_modes(problem, rank=3, undamped=True)) == 3
+
+    def test_a_peak_beside_a_rough_frequency_is_no_mode(self, rng):
+        """In long records, what a rough fit leaves of a mode exceeds the noise."""
+        noise = rng.standard_normal((2, 3000))
+        samples = Modes([0.2, 0.35]).signal(3000) + 0.3 * (noise[0] + 1j * noise[1])
+        channels = channel_samples((3000,), np.ones(3000), samples)
+        none = np.zeros(3, dtype=bool)
+        frequencies = np.array([[0.2 + 0.2 / 3000], [0.35], [0.2 - 2.2 / 3000]])
+        rough = ModalModel(
+            frequencies, 0 * frequencies, np.ones((3, 1)), (3000,), False, none, ~none
+        )
+        finder = ModeFinder(channels, undamped=True, search=GreedySearch())
+        fine = RateFit.of(rough, channels).refined(finder.search.fine)
+        assert fine.rank == 3
+        kept = finder.without_small_modes(fine).model
+        np.testing.assert_allclose(np.sort(kept.frequencies[:, 0]), [0.2, 0.35], atol=1e-5)
 
     def test_too_many_modes_and_operators_are_left_to_others(self, rng):
         walk = np.cumsum(rng.standard_normal(8000))

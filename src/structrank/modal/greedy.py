@@ -30,6 +30,7 @@ class GreedySearch:
     gain: float = 1.0  # by which the information criterion has to improve
     met: float = 1e-12  # a residual below this share of the samples is rounding
     removals: int = 3  # smallest modes that are tried without, at the end
+    clear: float = 10.0  # log(numbers) noise variances: a larger mode of many numbers is not tried
     oversampling: int = 2  # of spectra with one or two axes
     decays: tuple[float, ...] = (0.0, 1.0, 3.0, 10.0, 30.0)  # over a signal with one axis
     joint_work: float = 2e6  # samples times squared modes: beyond, only neighbours move together
@@ -120,8 +121,9 @@ class ModeFinder:
                 break
             if not improving and self.numbers > search.patient_numbers:
                 break
-        if self.numbers <= search.patient_numbers:
-            best = self.without_small_modes(best)
+        if self.numbers > search.patient_numbers:
+            best = best.refined(search.fine)  # a rough frequency leaves peaks beside it
+        best = self.without_small_modes(best)
         return best if best.rank else None
 
     def at_rank(self, rank: int) -> RateFit | None:
@@ -194,9 +196,15 @@ class ModeFinder:
 
     def without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""
+        search, clear = self.search, np.inf
+        if self.numbers > search.patient_numbers:
+            clear = np.sqrt(search.clear * np.log(self.numbers) * fit.square / self.numbers)
         while len(fit.model.paired) > 1 and not time_is_up():
-            order = np.argsort(fit.sizes())[: self.search.removals]
-            fewer = [fit.without(k).refined(self.search.coarse) for k in order]
+            sizes = fit.sizes()
+            order = [k for k in np.argsort(sizes)[: search.removals] if sizes[k] <= clear]
+            if not order:
+                break
+            fewer = [fit.without(k).refined(search.coarse) for k in order]
             best = min(fewer, key=self._information)
             if self._information(best) >= self._information(fit):
                 break
