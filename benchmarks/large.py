@@ -98,9 +98,8 @@ def on_device(options: argparse.Namespace) -> None:
     fit = refit(result)
     seconds = time.perf_counter() - began
     y = truth(n, options.modes, options.seed, xp, **where)
-    print(
-        f"  error {relative(result.y, y, xp):.1e}; refit {relative(fit.y, y, xp):.1e}, {seconds:.1f} s"
-    )
+    errors = [relative(signal, y, xp) for signal in (result.y, fit.y)]
+    print(f"  error {errors[0]:.1e}; refit {errors[1]:.1e}, {seconds:.1f} s")
 
 
 def _host_peak() -> float:
