@@ -61,6 +61,7 @@ _HOMES = {
         "Forecast",
         "IrregularRecovery",
         "Recovery",
+        "Regression",
         "ResidualDiagnostics",
         "SignalComponents",
         "SpectralSample",

@@ -93,8 +93,15 @@ def one_real_series(values: NDArray, channels: int | None, given: str, what: str
 
 
 def first_given(arguments: Mapping[str, Any]) -> str | None:
-    """The first of some arguments that is not None or False, as "name=value"; None if all are."""
-    given = (f"{k}={v!r}" for k, v in arguments.items() if v is not None and v is not False)
+    """The first of some arguments that is not None or False, as "name=value"; None if all are.
+
+    Arrays and tables are given by their name alone.
+    """
+    given = (
+        k if hasattr(v, "shape") and np.ndim(v) else f"{k}={v!r}"
+        for k, v in arguments.items()
+        if v is not None and v is not False
+    )
     return next(given, None)
 
 

@@ -13,7 +13,7 @@ from ..io import FileError, Table, write
 from . import options as shared
 from . import printing
 from .errors import check_found
-from .inputs import Given, read_signal
+from .inputs import Given, read_beside
 from .options import FILE
 from .outputs import check_outputs, draw
 
@@ -35,12 +35,14 @@ from .outputs import check_outputs, draw
 @shared.report_option
 @shared.model_options
 @shared.season_option
+@shared.regressor_option
 @shared.control_options
 @shared.force_option
 @shared.quiet_option
 def forecast(
     file: Path,
     columns: list[str] | None,
+    regressors: tuple[str, ...],
     reading: dict[str, Any],
     channels: int | str | None,
     steps: int,
@@ -56,19 +58,24 @@ def forecast(
     Trends, seasons and decays are extrapolated. Rows are times; columns of text files are channels
     that share their modes. An index of numbers or of times in ISO 8601 (2024-05-31) is continued.
     Without --out the forecast is printed, as CSV in a pipe: forecast, standard error and the ends
-    of the interval for each step.
+    of the interval for each step. With --regressor, the last rows, one per step, have the future
+    values of these columns, and empty cells for the series.
 
     \b
     Examples:
       structrank forecast sales.csv --steps 12
       structrank forecast sales.csv --steps 12 --columns sales > next.csv
+      structrank forecast sales.csv --steps 12 --columns sales --regressor price
       structrank forecast sales.csv --steps 12 --level 0.8 --plot next.png --report next.html
     """  # noqa: D301
     from .. import forecast as work
 
     check_outputs(out, plot=plot, report=report, force=force)
-    given = read_signal(file, columns, reading, channels)
+    given, beside = read_beside(file, columns, regressors, reading, channels)
     _check_continues(given)
+    if beside is not None:
+        given = _before(given, steps, file)
+        options |= {"regressors": beside[:-steps], "future_regressors": beside[-steps:]}
     ahead = work(
         given.samples,
         steps,
@@ -87,6 +94,17 @@ def forecast(
         printing.tell(repr(ahead), quiet)
         printing.tell_index(given, quiet)
         printing.tell_written(quiet, out, plot, report)
+
+
+def _before(given: Given, steps: int, file: Path) -> Given:
+    """The series without the last rows, which have the future values of regressors."""
+    last = np.asarray(given.samples)[-steps:]
+    if len(given.samples) <= steps or not np.all(np.isnan(last)):
+        raise FileError(
+            f"{file}: with --regressor the last {steps} rows, one per step, have the future values "
+            "of the regressors, so the series is expected to be empty there: add rows"
+        )
+    return replace(given, samples=given.samples[:-steps])
 
 
 def _check_continues(given: Given) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,40 @@ def read_signal(
         if not irregular:
             _check_index(table.index.tolist(), f"{file}: {column}")
     return Given(table, _framed(table, axis), axis, column)
+
+
+def read_beside(
+    file: Path,
+    columns: list[str] | None,
+    regressors: tuple[str, ...],
+    reading: dict[str, Any],
+    channels: int | str | None = None,
+    **options: Any,
+) -> tuple[Given, Any]:
+    """Read a series and its regressors, which are None if no columns are given for them.
+
+    The series is the column that is chosen, or else the one that is no regressor.
+    """
+    if not regressors:
+        return read_signal(file, columns, reading, channels, **options), None
+    if columns is None:
+        names = read(file, **reading).names or ()
+        columns = [name for name in names if name not in regressors]
+    if len(columns) != 1:
+        raise FileError(
+            f"{file}: --regressor is for one series, but there are {len(columns)} other columns: "
+            "choose one of them with --columns"
+        )
+    given = read_signal(file, columns, reading, channels, **options)
+    if given.samples.ndim == 2:
+        given = replace(given, samples=np.asarray(given.samples)[:, 0], channels=None)
+    values = read(file, columns=list(regressors), **reading).values
+    values = values.reshape(len(values), -1)
+    if not hasattr(given.samples, "index"):
+        return given, values
+    import pandas as pd
+
+    return given, pd.DataFrame(values, given.samples.index, columns=list(regressors))
 
 
 def _check_values(file: Path, values: np.ndarray, channels: int | None) -> None:

@@ -181,6 +181,13 @@ season_option = click.option(
     callback=_season,
     help="Known season of one series in samples, or two such as 24,168. Default: found.",
 )
+regressor_option = click.option(
+    "--regressor",
+    "regressors",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column that acts on the series, known in advance; may be repeated.",
+)
 limit_options = combined(
     click.option(
         "--max-gap",

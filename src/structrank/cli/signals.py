@@ -14,7 +14,7 @@ from ..io import FileError, Table, write
 from . import options as shared
 from . import printing
 from .errors import check_found
-from .inputs import Given, read_signal
+from .inputs import Given, read_beside
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 from .patches import in_patches, patch_options
@@ -37,6 +37,7 @@ signal_options = shared.combined(
         "--mu", type=POSITIVE, help="Weight of the nuclear norm. Default: chosen from the data."
     ),
     shared.season_option,
+    shared.regressor_option,
     shared.limit_options,
     click.option(
         "--irregular",
@@ -77,6 +78,7 @@ def recover(**options: Any) -> None:
       structrank recover image.npy --out clean.npy --report page.html
       structrank recover weather.csv --columns wind,rain --out clean.csv
       structrank recover sales.csv --components parts.csv
+      structrank recover sales.csv --columns sales --regressor price --out clean.csv
       structrank recover big.zarr --out filled.zarr --patch 64,64
     """  # noqa: D301
     from .. import recover as work
@@ -139,6 +141,7 @@ def _recover(
     *,
     file: Path,
     columns: list[str] | None,
+    regressors: tuple[str, ...],
     reading: dict[str, Any],
     channels: int | str | None,
     out: Path | None,
@@ -157,7 +160,7 @@ def _recover(
     from .._watch import watched
 
     check_outputs(out, errors, components, plot=plot, report=report, force=force)
-    given = read_signal(file, columns, reading, channels, irregular=irregular)
+    given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
     cost = None
@@ -166,6 +169,8 @@ def _recover(
     else:
         known = {name: value for name, value in options.items() if name not in NO_COST}
         cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
+    if beside is not None:
+        options["regressors"] = beside
     with watched(max_time, not quiet):
         found = work(given.samples, channels=given.channels, max_time=max_time, **options)
         check_found(np.asarray(found.signal)[~found.left])

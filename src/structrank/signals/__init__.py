@@ -4,6 +4,7 @@ These functions take arrays, pandas or xarray objects, choose everything from th
 objects that explain themselves.
 """
 
+from ..components.regression import Regression
 from .component_series import SignalComponents
 from .cost import Cost, estimate_cost
 from .filling import denoise, impute
@@ -25,6 +26,7 @@ __all__ = [
     "Forecast",
     "IrregularRecovery",
     "Recovery",
+    "Regression",
     "ResidualDiagnostics",
     "SignalComponents",
     "SpectralSample",

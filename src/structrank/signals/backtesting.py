@@ -102,7 +102,7 @@ class Extrapolation:
 
 
 def fit_ahead(
-    values: NDArray, length: int, modes: Modes, *, sigma: float | None, undamped: bool
+    values: NDArray, length: int, modes: Modes, *, sigma: float | None, undamped: bool | NDArray
 ) -> Refit:
     """Fit modes to a series that continues, unseen, to a length.
 
@@ -115,8 +115,8 @@ def fit_ahead(
         Where to start.
     sigma : float or None
         Standard deviation of the noise, if known.
-    undamped : bool
-        The modes are known to be undamped.
+    undamped : bool or ndarray of bool
+        The modes, or some of them, are known to be undamped.
 
     Returns
     -------

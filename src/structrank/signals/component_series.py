@@ -23,7 +23,7 @@ from .problems import hankel_problem
 if TYPE_CHECKING:
     from .recovery_result import Recovery
 
-OTHER, REST = "other", "rest"
+OTHER, REST, REGRESSORS = "other", "rest", "regressors"
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class SignalComponents(Summary, Saved):
     ----------
     parts : dict of str to array, Series, DataFrame or DataArray
         Components by name: "trend", "season of 12 samples", "oscillation of 25.3 samples", "mode at
-        0.1" (of a complex signal), "autoregressive part", and "other", what the signal has beyond
-        these. Their sum is the recovered signal.
+        0.1" (of a complex signal), "autoregressive part", "regressors", and "other", what the
+        signal has beyond these. Their sum is the recovered signal.
     rest : array, Series, DataFrame or DataArray
         The samples minus all parts; NaN where nothing was seen.
     samples : array, Series, DataFrame or DataArray
@@ -219,6 +219,9 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     given = unwrap(found.samples, found.channels)
     samples = np.where(found.outliers, np.nan, to_numpy(given.values))
     signal = to_numpy(unwrap(found.signal, found.channels).values)
+    effect = None if found.regression is None else found.regression.effect
+    if effect is not None:
+        samples, signal = samples - effect, signal - effect
     if found.modes is not None:
         parts = _modal_parts(found.modes, signal, found.channels)
     elif found.channels is None and signal.ndim == 1 and not np.iscomplexobj(signal):
@@ -236,6 +239,8 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
         parts[OTHER] = other
     elif parts:
         parts[max(sizes, key=lambda name: sizes[name])] += other
+    if effect is not None:
+        parts[REGRESSORS] = effect
     rest = to_numpy(given.values) - sum(parts.values(), np.zeros_like(signal))
     wrapped = {name: given.wrap(part) for name, part in parts.items()}
     return SignalComponents(wrapped, given.wrap(rest), found.samples, found.channels)

@@ -25,6 +25,7 @@ from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery import recover
 from .recovery_result import OMITTED, Recovery
+from .regressors import check_regressors
 from .units import signal_sampling
 
 
@@ -150,6 +151,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
     Limits.of(level, options.get("max_gap"), options.get("bounds")).check(values, axis)
     seasons = given_seasons(options.get("season"), values, axis)
     NoiseLevels.of(options.get("sigma"), values, channels=axis)
+    check_regressors(samples, options.get("regressors"), channels)
 
     def again() -> Recovery:
         return recover(samples, **options)
@@ -170,6 +172,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
         solve=lambda: again().result,
         selection=None,
         seasons=seasons,
+        regression=None,
         sampling=signal_sampling(samples, axis, options.get("dt")),
         channels=axis,
         samples=samples,

@@ -11,6 +11,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import finite_or_missing
 from .._watch import clock
+from ..components.regression import Regression
 from ..io.appending import appended
 from ..io.containers import Unwrapped, unwrap
 from ..io.regular_samples import what_was_done
@@ -25,6 +26,7 @@ from .channel_groups import Members, channel_rows
 from .channel_units import ChannelUnits
 from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, GroupModel, put_together
+from .regressors import update_beside
 from .reports import forecast_report
 from .units import with_sampling
 
@@ -85,6 +87,9 @@ class Forecast(Summary, Reportable, Saved):
         channel is in units of its own size.
     refits : list of Refit
         The fits of the series and what follows, in these units and for each group of channels.
+    regression : Regression or None
+        What regressors add, if they were given: coefficients with standard errors. The modes are
+        those of the rest.
     channels : int or None
         The axis that holds channels.
     samples : array, Series, DataFrame or DataArray
@@ -117,6 +122,7 @@ class Forecast(Summary, Reportable, Saved):
     modes: Modes
     past_error: float
     refits: list[Refit]
+    regression: Regression | None
     channels: int | None
     samples: Any
     groups: list[Members]
@@ -134,7 +140,9 @@ class Forecast(Summary, Reportable, Saved):
         """The fit of the series and what follows; of the first group, if there are several."""
         return self.refits[0]
 
-    def update(self, new_samples: Any) -> Forecast:
+    def update(
+        self, new_samples: Any, *, regressors: Any = None, future_regressors: Any = None
+    ) -> Forecast:
         """Forecast from the end of new samples, by the models that were found before.
 
         Nothing is searched: the components are filtered on, the modes are fitted anew from where
@@ -148,6 +156,9 @@ class Forecast(Summary, Reportable, Saved):
         new_samples : array, Series, DataFrame or DataArray
             Samples after the last ones, in a container of the same kind, NaN where missing. An
             index continues that of the samples.
+        regressors, future_regressors : array, Series or DataFrame, optional
+            At the new samples and in the steps after them, if the forecast has regressors. Their
+            coefficients stay.
 
         Returns
         -------
@@ -166,6 +177,8 @@ class Forecast(Summary, Reportable, Saved):
         >>> bool(abs(later.mean - series[118:]).max() < 0.3)
         True
         """
+        if self.regression is not None:
+            return update_beside(self, new_samples, regressors, future_regressors)
         began = clock()
         samples = appended(self.samples, new_samples)
         given = unwrap(samples, self.channels)
@@ -210,6 +223,8 @@ class Forecast(Summary, Reportable, Saved):
             for part in (self.samples, self.mean, self.lower, self.upper)
         )
         fit = self.modes.signal(len(samples))
+        if self.regression is not None:
+            fit = fit + self.regression.effect
         before, after = (labels_of(part, self.channels) for part in (self.samples, self.mean))
         return plot_forecast(
             samples,
@@ -234,6 +249,7 @@ class Forecast(Summary, Reportable, Saved):
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
             ("average of", ", ".join(f"{k} {w:.0%}" for k, w in self.weights.items())),
+            *([] if self.regression is None else [("regressors", self.regression.text())]),
             ("past error", f"{self.past_error:.4g} (root mean square)"),
             ("intervals", f"{self.level:.0%}"),
             *([("search", self.status.value)] if self.status is Status.MAX_TIME else []),

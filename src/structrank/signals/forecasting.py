@@ -12,11 +12,12 @@ from .._checks import positive_int
 from .._watch import Watch, clock, watched
 from ..io.containers import Unwrapped, unwrap
 from ..io.regular_samples import regular_samples
+from ..io.sampling import Sampling
 from ..modal.modes import Modes
 from ..solvers.stopping import ConvergenceWarning, Status
 from .backtesting import Extrapolation, ForecastSearch
 from .caller import status_of, warn_caller
-from .channel_units import channel_units
+from .channel_units import ChannelUnits, channel_units
 from .effort import checked
 from .estimates import interval_reach
 from .forecast_groups import (
@@ -28,6 +29,7 @@ from .forecast_groups import (
 )
 from .forecast_result import Forecast, ForecastModel, forecast_values, mean_weights
 from .given_seasons import given_seasons
+from .regressors import forecast_beside
 from .units import signal_sampling, with_sampling
 
 
@@ -43,6 +45,8 @@ def forecast(
     sigma: float | None = None,
     dt: float | None = None,
     regular: bool | str | float = False,
+    regressors: Any = None,
+    future_regressors: Any = None,
     undamped: bool = False,
     rng: int | np.random.Generator = 0,
     effort: str = "normal",
@@ -83,6 +87,11 @@ def forecast(
         Seconds between samples, for frequencies in Hz; see `recover`.
     regular : bool, str or float
         Make the index regular first; see `recover`.
+    regressors : array, Series or DataFrame, optional
+        What is known in advance to act on one real series, at every sample; see `recover`. What
+        they leave is forecast as any series. `Forecast.regression` has their coefficients.
+    future_regressors : array, Series or DataFrame, optional
+        The same in the steps that are forecast.
     undamped : bool
         The modes are known to be undamped.
     rng : int or numpy.random.Generator
@@ -110,7 +119,7 @@ def forecast(
     >>> bool(abs(ahead.mean - series[118:]).max() < 0.3)
     True
     """
-    steps = positive_int(steps, "steps")
+    asked, steps = dict(locals()), positive_int(steps, "steps")
     interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
     known = None if rank is None else positive_int(rank, "rank")
@@ -121,26 +130,43 @@ def forecast(
     values = units.common(values)
     seasons = given_seasons(season, values, channels, rank=rank, sigma=sigma, undamped=undamped)
     how = Extrapolation(window, channels, sigma, undamped, rng, seasons)
+    if regressors is not None or future_regressors is not None:
+        return forecast_beside(forecast, {**asked, "samples": samples, "regular": False}, seasons)
     with watched(max_time, progress) as watch:
         groups = groups_to_forecast(values, known, how)
         found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
     status = _status(watch, found, None if rank is not None else values)
-    ahead = units.estimate(put_together(found))
+    numbers = _numbers(found, units, level, given, sampling)
     return Forecast(
-        **forecast_values(ahead, level, given, len(values)),
+        **numbers,
         level=level,
-        weights=mean_weights(found),
-        rank=ahead.rank,
-        modes=cast(Modes, with_sampling(ahead.modes, sampling)),
-        past_error=_past_error(found),
-        refits=[one.fit for one in found],
+        regression=None,
         channels=channels,
         samples=samples,
         groups=groups,
-        model=ForecastModel(units, [one.model for one in found]),
         status=status,
         seconds=clock() - began,
     )
+
+
+def _numbers(
+    found: Sequence[GroupForecast],
+    units: ChannelUnits,
+    level: float,
+    given: Unwrapped,
+    sampling: Sampling | None,
+) -> dict[str, Any]:
+    """What a `Forecast` says about the future, and by which models."""
+    ahead = units.estimate(put_together(found))
+    return {
+        **forecast_values(ahead, level, given, len(given.values)),
+        "weights": mean_weights(found),
+        "rank": ahead.rank,
+        "modes": cast(Modes, with_sampling(ahead.modes, sampling)),
+        "past_error": _past_error(found),
+        "refits": [one.fit for one in found],
+        "model": ForecastModel(units, [one.model for one in found]),
+    }
 
 
 def _status(watch: Watch, found: Sequence[GroupForecast], values: NDArray | None) -> Status:

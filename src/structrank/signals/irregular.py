@@ -130,6 +130,7 @@ class Gridded(NamedTuple):
     regular: Any
     checkpoint: Any
     resume: Any
+    regressors: Any
 
 
 def recover_irregular(
@@ -186,6 +187,7 @@ def recover_irregular(
         solve=_no_solution,
         selection=None,
         seasons=(),
+        regression=None,
         sampling=None,
         channels=None,
         samples=samples,

@@ -32,6 +32,7 @@ from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery_result import Recovery
+from .regressors import recover_beside
 from .saved_pieces import saved_pieces
 from .solutions import Known
 from .units import signal_sampling, with_sampling
@@ -60,6 +61,7 @@ def recover(
     dt: float | None = None,
     regular: bool | str | float = False,
     times: Any = None,
+    regressors: Any = None,
     undamped: bool = False,
     robust: bool = False,
     rng: int | np.random.Generator = 0,
@@ -140,6 +142,12 @@ def recover(
         sum of processes in continuous time (trend, oscillators, autoregressive part, noise), whose
         parameters have the largest likelihood. Samples that are NaN tell at which other times the
         series is wanted, later ones included. The result is an `IrregularRecovery`.
+    regressors : array, Series or DataFrame, optional
+        What is known in advance to act on one real series (prices, temperatures, holidays): one row
+        per sample, one column per regressor, none missing. A pandas object is aligned with the
+        index of the samples. Their coefficients are estimated together with the components by
+        generalised least squares, and together with modes by least squares; `Recovery.regression`
+        has them with standard errors. What the regressors leave is recovered as any series.
     undamped : bool
         The modes are known to be undamped.
     robust : bool
@@ -203,6 +211,8 @@ def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
     known = _known(plain, values, axis, asked.kind, asked.season, sigma, asked.robust)
     units = channel_units(values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(values), asked.window, axis)
+    if asked.regressors is not None:
+        return recover_beside(recover, {**vars(asked), "samples": samples, "regular": False}, known)
     may_be_large = asked.window is rank is None and asked.kind == AUTO
     settings = {name: getattr(asked, name) for name in SETTINGS} | {"channels": axis}
     saved = saved_pieces("recover", values, settings, asked.checkpoint, asked.resume)
@@ -259,5 +269,6 @@ def _how_found(
         "solve": found.solve,
         "selection": found.selection,
         "seasons": known.seasons,
+        "regression": None,
         "sampling": sampling,
     }

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._checks import positive_int
+from ..components.regression import Regression
 from ..io.containers import unwrap
 from ..io.regular_samples import what_was_done
 from ..io.sampling import Sampling
@@ -78,6 +79,9 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         modes were found without a convex solution.
     seasons : tuple of float
         Seasons that were given, in samples.
+    regression : Regression or None
+        What regressors add, if they were given: coefficients with standard errors. The modes, and
+        what `components` finds, are those of the rest.
     sampling : Sampling or None
         Time between samples and its unit, from `dt` or the index.
     channels : int or None
@@ -115,6 +119,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     solve: Callable[[], Result]
     selection: Selection | None
     seasons: tuple[float, ...]
+    regression: Regression | None
     sampling: Sampling | None
     channels: int | None
     samples: Any
@@ -222,6 +227,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             *channel_rows(self.groups),
             ("noise", noise_text(self.sigma, "sigma")),
             ("estimate", self.candidate.label),
+            *([] if self.regression is None else [("regressors", self.regression.text())]),
         ]
         if np.any(self.left):
             rows.append(("left missing", f"{np.count_nonzero(self.left)} values in long gaps"))

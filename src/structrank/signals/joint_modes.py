@@ -1,0 +1,114 @@
+"""Modes and regressors fitted together by least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._array import NDArray, to_numpy
+from ..components.regression import Regression
+from ..modal.model import ModalModel
+from ..modal.modes import Modes
+from ..modal.standard_errors import ErrorPropagation
+from .backtesting import fit_ahead
+
+
+@dataclass(frozen=True)
+class JointSteps:
+    """Steps of Gauss and Newton for modes and coefficients.
+
+    Attributes
+    ----------
+    most : int
+        Steps at most. Set by hand: starts are near the optimum.
+    settled : float
+        Coefficients that change by less than this share of their standard errors have settled.
+    """
+
+    most: int = 20
+    settled: float = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class JointFit:
+    """A series as a sum of modes and regressors.
+
+    Attributes
+    ----------
+    signal, stderr : ndarray
+    sigma : float
+        Standard deviation of the noise.
+    modes : Modes
+    regression : Regression
+    rows : ndarray, shape (samples, parameters)
+        Derivatives of the signal by all parameters.
+    propagation : ErrorPropagation
+    """
+
+    signal: NDArray
+    stderr: NDArray
+    sigma: float
+    modes: Modes
+    regression: Regression
+    rows: NDArray
+    propagation: ErrorPropagation
+
+    def draws(self, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:
+        """Joint draws of the signal to first order, NaN where it is left as it is."""
+        noise = rng.standard_normal((self.propagation.count, n))
+        errors = self.propagation.draws(self.rows, noise).T
+        size = np.where(np.isfinite(self.stderr), self.stderr, 0.0)
+        return np.where(left, np.nan, self.signal + size * errors)
+
+
+def fit_jointly(
+    values: NDArray,
+    modes: Modes,
+    regression: Regression,
+    sigma: float | None = None,
+    steps: JointSteps = JointSteps(),
+) -> JointFit:
+    """Fit modes and regressors to a series together, from where each of them is.
+
+    Parameters
+    ----------
+    values : ndarray
+        One real series, NaN where missing.
+    modes : Modes
+        Dampings of zero stay zero.
+    regression : Regression
+        Coefficients to start from.
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+    steps : JointSteps
+
+    Returns
+    -------
+    JointFit
+    """
+    X, beta, seen = regression.values, regression.coefficients, ~np.isnan(values)
+    k, length = len(beta), len(values)
+    for _ in range(steps.most):
+        still = modes.dampings[:, 0] == 0
+        fit = fit_ahead(values - X @ beta, length, modes, sigma=None, undamped=still)
+        assert fit.modes is not None  # it was started from modes
+        modes = fit.modes
+        still = modes.dampings[:, 0] == 0
+        model = ModalModel.of(modes, (length,), real=True, undamped=still)
+        rows = model.rows((np.arange(length), np.zeros(length, dtype=int)))[1]
+        rows = np.concatenate([rows, X], axis=1)
+        signal = to_numpy(fit.y) + X @ beta
+        rest = (values - signal)[seen]
+        propagation = ErrorPropagation(rows[seen])
+        freedom = max(np.count_nonzero(seen) - rows.shape[1], 1)
+        noise = float(np.sqrt(rest @ rest / freedom)) if sigma is None else sigma
+        own = np.eye(rows.shape[1])[-k:] / propagation.scale @ propagation.determined
+        covariance = noise**2 * own @ own.T
+        step = np.linalg.lstsq(rows[seen], rest, rcond=None)[0][-k:]
+        if np.all(np.abs(step) <= steps.settled * np.sqrt(np.diag(covariance))):
+            break
+        beta = beta + step
+    found = replace(regression, coefficients=beta, covariance=covariance)
+    stderr = propagation.errors(rows, noise)
+    return JointFit(signal, stderr, noise, modes, found, rows, propagation)
