@@ -15,6 +15,7 @@ from conftest import nightly
 from structrank import (
     Hankel,
     Problem,
+    Recovery,
     Result,
     Results,
     Status,
@@ -143,6 +144,8 @@ def surroundings():
 def says_interrupted(returned):
     if isinstance(returned, Results):
         return Status.INTERRUPTED in returned.status
+    if isinstance(returned, list) and isinstance(returned[0], Recovery):
+        return Status.INTERRUPTED in [found.status for found in returned]
     if isinstance(returned, list):  # of path: the solutions that are complete
         return len(returned) < len(MUS)
     return isinstance(returned, Result) and returned.status is Status.INTERRUPTED

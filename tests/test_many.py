@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import signal
+
 import numpy as np
 import pytest
 from conftest import nightly, to_library
@@ -30,6 +33,8 @@ from structrank.model.stack import Stack, balanced, distances
 from structrank.model.stack_line import StackLine
 from structrank.model.stack_pairs import top_pairs
 from structrank.model.starts import StackStarts
+from structrank.signals import many_signals
+from structrank.solvers import many
 from structrank.solvers.stack_proof import prove_gaps, relative_gaps
 
 STOP = Stop(xtol=None, rtol=None, gap=1e-3)
@@ -406,3 +411,63 @@ def test_no_gap_is_claimed_beyond_the_norm_of_the_dense_gradient(is_complex):
     assert np.all(found >= truth * (1 - 1e-9))
     assert np.count_nonzero(np.isfinite(found)) >= 4  # columns on their way to zero are in the way
     assert np.all(results.gap >= least * (1 - 1e-9))
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------
+
+
+def interrupting(count):
+    """Tasks of several processes, without processes: Ctrl-C after some, the last ones first."""
+
+    def finished(task, items, workers):
+        assert workers == 2
+        for i in list(reversed(range(len(items))))[:count]:
+            yield i, task(copy.deepcopy(items[i]))  # a worker has a copy
+        raise KeyboardInterrupt
+
+    return finished
+
+
+def test_ctrl_c_with_several_processes_returns_finished_problems(monkeypatch):
+    problems = some_problems(Hankel(30, window=12), count=6)
+    whole = solve_many(problems, 1.0, stop=STOP, batch=2)
+    monkeypatch.setattr(many, "finished", interrupting(2))
+    parts = solve_many(problems, 1.0, stop=STOP, batch=2, workers=2)
+    assert parts.status[:2] == [Status.INTERRUPTED] * 2
+    assert parts.status[2:] == whole.status[2:]
+    np.testing.assert_array_equal(parts.y[2:], whole.y[2:])
+    assert parts[0].rank == 0
+    assert parts[0].gap == 1
+    monkeypatch.setattr(many, "finished", interrupting(0))
+    assert set(solve_many(problems, 1.0, stop=STOP, workers=2).status) == {Status.INTERRUPTED}
+
+
+def test_ctrl_c_with_several_processes_returns_finished_signals(monkeypatch):
+    t = np.arange(40)
+    signals = np.where(t % 9 == 4, np.nan, np.stack([0.9**t, 0.8**t, 0.95**t]))
+    monkeypatch.setattr(many_signals, "finished", interrupting(2))
+    found = recover_many(signals, rank=1, workers=2)
+    assert [one.status.name for one in found] == ["INTERRUPTED", "FINISHED", "FINISHED"]
+    np.testing.assert_array_equal(found[0].signal, signals[0])
+    np.testing.assert_allclose(found[2].signal, 0.95**t, atol=1e-6)
+    assert "interrupted" in repr(found[0])
+    monkeypatch.setattr(many_signals, "finished", interrupting(0))
+    with pytest.raises(KeyboardInterrupt):
+        recover_many(signals, rank=1, workers=2)
+
+
+@pytest.mark.nightly
+def test_ctrl_c_reaches_a_pool_of_processes():
+    pytest.importorskip("joblib")
+    signals = np.random.default_rng(0).standard_normal((40, 300)).cumsum(axis=1)
+    before = signal.getsignal(signal.SIGALRM)
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.setitimer(signal.ITIMER_REAL, 30.0)
+    try:
+        found = recover_many(signals, workers=2)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    statuses = [one.status for one in found]
+    assert len(found) == 40
+    assert Status.INTERRUPTED in statuses
+    assert Status.FINISHED in statuses

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -20,11 +20,20 @@ def check_workers(workers: int) -> None:
         )
 
 
-def mapped(task: Callable[[Item], Found], items: Iterable[Item], workers: int) -> Iterator[Found]:
-    """Generate what a task finds for every item, in order; with one worker in this process."""
+def finished(
+    task: Callable[[Item], Found], items: Sequence[Item], workers: int
+) -> Iterator[tuple[int, Found]]:
+    """Generate the place of every item and what a task finds for it, as soon as it is found.
+
+    With one worker, everything runs in this process, in order.
+    """
     if workers == 1:
-        yield from map(task, items)
+        yield from ((i, task(item)) for i, item in enumerate(items))
         return
     joblib: Any = import_module("joblib")
-    pool = joblib.Parallel(n_jobs=workers, return_as="generator")
-    yield from pool(joblib.delayed(task)(item) for item in items)
+    pool = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")
+    yield from pool(joblib.delayed(_placed)(task, i, item) for i, item in enumerate(items))
+
+
+def _placed(task: Callable[[Item], Found], i: int, item: Item) -> tuple[int, Found]:
+    return i, task(item)

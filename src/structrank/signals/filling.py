@@ -82,6 +82,16 @@ class Complete(Recovery):
         ]
 
 
+@savable(omit={**OMITTED, "again": "a fit"})
+@dataclass(frozen=True, eq=False, repr=False)
+class Unfinished(Complete):
+    """Samples as they are, whose recovery was interrupted."""
+
+    def _rows(self) -> list[tuple[str, str]]:
+        shape = " x ".join(map(str, np.shape(self.signal)))
+        return [("signal", shape), ("search", self.status.value)]
+
+
 def impute(samples: Any, **options: Any) -> Recovery:
     """Fill the gaps of a signal and keep its samples as they are.
 
@@ -140,44 +150,69 @@ def _kept_draws(
     return np.where(missing, draw(n, rng), values)
 
 
-def _complete(samples: Any, options: dict[str, Any], began: float) -> Complete:
-    """The samples as they are."""
+def unfinished(samples: Any, options: dict[str, Any]) -> Recovery:
+    """The samples as they are, for a signal that Ctrl-C left unfinished.
+
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+    options : dict
+        Those of `recover`.
+    """
+    return _as_they_are(Unfinished, samples, options, Status.INTERRUPTED, clock(), ())
+
+
+def _complete(samples: Any, options: dict[str, Any], began: float) -> Recovery:
+    """The samples as they are, after the checks of `recover`."""
     channels = options.get("channels")
     given = unwrap(samples, channels)
     values = to_numpy(given.values)
     axis = given.channels if channels is None else channel_axis(channels, values.ndim)
-    hankel_problem(given.values, options.get("window"), axis)  # the errors of `recover`
-    level = options.get("level", 0.95)
-    Limits.of(level, options.get("max_gap"), options.get("bounds")).check(values, axis)
+    hankel_problem(given.values, options.get("window"), axis)
+    limits = Limits.of(options.get("level", 0.95), options.get("max_gap"), options.get("bounds"))
+    limits.check(values, axis)
     seasons = given_seasons(options.get("season"), values, axis)
     NoiseLevels.of(options.get("sigma"), values, channels=axis)
     check_regressors(samples, options.get("regressors"), channels)
+    return _as_they_are(Complete, samples, options, Status.FINISHED, began, seasons)
 
-    def again() -> Recovery:
-        return recover(samples, **options)
 
-    return Complete(
+def _as_they_are(
+    kind: type[Complete],
+    samples: Any,
+    options: dict[str, Any],
+    status: Status,
+    began: float,
+    seasons: tuple[float, ...],
+) -> Complete:
+    """A result whose signal is the samples."""
+    channels, gridded = options.get("channels"), options.get("times") is None
+    given = unwrap(samples, channels, regular=gridded)
+    values = to_numpy(given.values)
+    axis = given.channels if channels is None else channel_axis(channels, values.ndim)
+    again = partial(recover, samples, **options)
+    return kind(
         signal=given.wrap(values),
-        stderr=given.wrap(np.zeros_like(values.real)),
+        stderr=given.wrap(np.where(np.isnan(values), np.nan, np.zeros_like(values.real))),
         lower=given.wrap(values),
         upper=given.wrap(values),
-        level=level,
+        level=options.get("level", 0.95),
         rank=0,
         modes=None,
         sigma=None,
         kind=FitOfModes.name,
         outliers=np.zeros(values.shape, dtype=bool),
-        left=np.zeros(values.shape, dtype=bool),
+        left=np.isnan(values),
         draw=lambda n, rng: np.repeat(values[None], n, axis=0),
         solve=lambda: again().result,
         selection=None,
         seasons=seasons,
         regression=None,
-        sampling=signal_sampling(samples, axis, options.get("dt")),
+        sampling=signal_sampling(samples, axis, options.get("dt")) if gridded else None,
         channels=axis,
         samples=samples,
         groups=[],
-        status=Status.FINISHED,
+        status=status,
         seconds=clock() - began,
         again=again,
     )

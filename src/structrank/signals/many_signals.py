@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from .._checks import positive_int
-from .._processes import check_workers, mapped
+from .._processes import check_workers, finished
+from .filling import unfinished
 from .recovery import recover
 from .recovery_result import Recovery
 
@@ -42,6 +43,8 @@ def recover_many(
     Returns
     -------
     list of Recovery
+        After Ctrl-C, signals that are not finished have the status `Status.INTERRUPTED`, and their
+        samples as they are, NaN where missing. If none is finished, KeyboardInterrupt is raised.
 
     Examples
     --------
@@ -65,8 +68,43 @@ def recover_many(
             )
     options = {"rng": int(rng), **options}
     check_workers(workers)
-    found = mapped(partial(recover, **options), signals, workers)
-    return list(tqdm(found, total=len(signals), desc="recover_many", disable=not progress))
+    return recover_each(partial(recover, **options), signals, options, workers, progress)
+
+
+def recover_each(
+    work: Callable[[Any], Recovery],
+    signals: Sequence[Any],
+    options: dict[str, Any],
+    workers: int,
+    progress: bool,
+) -> list[Recovery]:
+    """Recover every signal, on several processes; after Ctrl-C return what is there.
+
+    Parameters
+    ----------
+    work : callable
+        Recovers one signal.
+    signals : sequence
+    options : dict
+        Those of `recover`.
+    workers : int
+    progress : bool
+
+    Returns
+    -------
+    list of Recovery
+    """
+    found: dict[int, Recovery] = {}
+    try:
+        with tqdm(total=len(signals), desc="signals", disable=not progress) as bar:
+            for i, one in finished(work, signals, workers):
+                found[i] = one
+                bar.update()
+    except KeyboardInterrupt:
+        if not found or len(found) == len(signals):
+            raise
+        found |= {i: unfinished(y, options) for i, y in enumerate(signals) if i not in found}
+    return [found[i] for i in range(len(signals))]
 
 
 def _signals(samples: Any) -> Sequence[Any]:

@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 
 from .._array import Array, is_numpy_array
 from .._checks import instance_of, positive, positive_int, random_generator
-from .._processes import check_workers, mapped
+from .._processes import check_workers, finished
 from ..model.problem import Problem
 from ..model.starts import Randomness
 from ..structures.hankel_stack import HankelStack
@@ -88,8 +88,8 @@ def solve_many(
     Results
         A sequence of `Result`, in the order of the problems. They agree with those of `gcgls`
         within the certified gaps. Gaps of iterates before the last are not proven: they are 1.
-        After Ctrl-C, unfinished problems have the status `Status.INTERRUPTED`, unless there are
-        several processes.
+        After Ctrl-C, unfinished problems have the status `Status.INTERRUPTED`, with their last
+        iterates; with several processes, these are zero.
 
     Examples
     --------
@@ -130,17 +130,17 @@ def solve_many(
 
 
 def _driven(batches: Sequence[Batch], workers: int, bar: Any) -> list[Solved]:
-    """Run all batches; after Ctrl-C in this process, end those that are not finished."""
-    found: list[Solved] = []
+    """Run all batches; after Ctrl-C, end those that are not finished."""
+    found: dict[int, Solved] = {}
     try:
-        for batch, solved in zip(batches, mapped(Batch.run, batches, workers), strict=True):
-            found.append(solved)
-            bar.update(len(batch.problems))
+        for i, solved in finished(Batch.run, batches, workers):
+            found[i] = solved
+            bar.update(len(batches[i].problems))
     except KeyboardInterrupt:
-        if workers > 1 or all(batch.done for batch in batches):
+        if len(found) == len(batches) or all(batch.done for batch in batches):
             raise
-        return [batch.interrupted() for batch in batches]
-    return found
+        found |= {i: b.interrupted() for i, b in enumerate(batches) if i not in found}
+    return [found[i] for i in range(len(batches))]
 
 
 def _checked(problems: Sequence[Problem]) -> list[Problem]:
