@@ -2,6 +2,7 @@
 # make quick    the core, in less than a minute, while you work
 # make test     all checks and tests, in less than 8 minutes on two cores
 # make nightly  the same with the long checks, and which lines no test runs
+# make browser  pages in a real browser, skipped where there is no Chromium
 # make docs     sets up and builds the site, docs/_build/html/index.html
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: run quick test nightly docs benchmarks clean
+.PHONY: run quick test nightly browser docs benchmarks clean
 
 run: .venv/ready-run
 	$(BIN)/python examples/recover_2d.py
@@ -39,6 +40,11 @@ test: .venv/ready-test
 # examples of the gallery. Measures which lines no test runs.
 nightly: .venv/ready-test
 	$(PYTEST) -m "" --cov --cov-report=term
+
+# Proves that pages work in a real browser, wide and narrow, light and dark: no errors on the
+# console, nothing loaded from elsewhere, nothing sticks out. Needs Chromium.
+browser: .venv/ready-test
+	$(PYTEST) -rs -m "browser and not nightly" $$(grep -l "mark.browser" tests/test_*.py)
 
 docs: .venv/ready-docs
 	$(BIN)/sphinx-build -W --keep-going -q -j 2 docs docs/_build/html

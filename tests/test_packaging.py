@@ -110,6 +110,7 @@ def test_wheel_and_sdist(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0].split("-")[0] for name in names} == {"structrank"}
     assert "structrank/py.typed" in names
+    assert {f"structrank/app/static/page.{kind}" for kind in ("html", "css", "js")} <= set(names)
     hatchling = pytest.importorskip("hatchling.build", reason="hatchling is not installed")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(ROOT)

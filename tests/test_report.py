@@ -6,7 +6,6 @@ import base64
 import html
 import json
 import re
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from chromium import BROWSER, OPTIONS, needs_browser
 from conftest import nightly
 
 import structrank
@@ -304,9 +304,6 @@ class TestFile:
             found.write_report(tmp_path / "page.html")
 
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 MEASURE = """
 <iframe id="page" srcdoc="{page}" style="width: {width}px; height: 2000px; border: 0"></iframe>
 <pre id="found"></pre>
@@ -324,7 +321,8 @@ document.getElementById("page").onload = function () {{
 """
 
 
-@pytest.mark.skipif(not BROWSER, reason="no Chromium is installed")
+@pytest.mark.browser
+@needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
 def test_in_a_browser(found, tmp_path, width):
     page = tmp_path / "page.html"
@@ -333,8 +331,7 @@ def test_in_a_browser(found, tmp_path, width):
     text = html.escape(page.read_text(encoding="utf-8"))
     around.write_text(MEASURE.format(page=text, width=width), encoding="utf-8")
     options = [
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
-        *("--disable-component-update", "--disable-sync", "--no-first-run"),
+        *OPTIONS,
         f"--user-data-dir={tmp_path / 'profile'}",
         *("--window-size=1400,2100", "--virtual-time-budget=10000", "--dump-dom"),
     ]

@@ -84,13 +84,24 @@ class Watch:
     outer: Watch | None
     cut: bool = False
 
+    def stop(self) -> None:
+        """Say, from another thread, that time is up."""
+        self.ends = -float("inf")
+
+    def limit(self) -> float:
+        """When time is up, for this call or for one around it."""
+        return self.ends if self.outer is None else min(self.ends, self.outer.limit())
+
 
 _CURRENT: ContextVar[Watch | None] = ContextVar("structrank_watch", default=None)
 
 
 @contextmanager
 def watched(
-    max_time: float | None = None, progress: bool = False, voice: Voice = Voice()
+    max_time: float | None = None,
+    progress: bool = False,
+    voice: Voice = Voice(),
+    say: Callable[[str], Any] | None = None,
 ) -> Iterator[Watch]:
     """Limit the time of what runs inside, and let it say what is being tried.
 
@@ -101,11 +112,13 @@ def watched(
     progress : bool
         Show a progress bar, or lines if the output is no terminal.
     voice : Voice
+    say : callable, optional
+        Is told what is being tried, instead of a progress bar.
 
     Yields
     ------
     Watch
-        It tells afterwards whether time ended the work.
+        It tells afterwards whether time ended the work; its method `stop` ends it from outside.
 
     Examples
     --------
@@ -118,11 +131,12 @@ def watched(
     """
     outer = _CURRENT.get()
     ends = float("inf") if max_time is None else clock() + max_time
-    say = None if outer is None else outer.say
+    if say is None and outer is not None:
+        say = outer.say
     with ExitStack() as stack:
         if progress and say is None:
             say = stack.enter_context(voice.speaking())
-        watch = Watch(ends if outer is None else min(ends, outer.ends), say, outer)
+        watch = Watch(ends, say, outer)
         token = _CURRENT.set(watch)
         stack.callback(_CURRENT.reset, token)
         yield watch
@@ -141,7 +155,7 @@ def time_is_up() -> bool:
 def seconds_left() -> float:
     """Seconds up to the time limit around this call; infinite without one."""
     watch = _CURRENT.get()
-    return float("inf") if watch is None else watch.ends - clock()
+    return float("inf") if watch is None else watch.limit() - clock()
 
 
 def tell(text: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .app import app
 from .errors import one_line_errors
 from .experiments import reproduce
 from .forecasting import forecast
@@ -61,6 +62,7 @@ for command in (
     realize,
     identify,
     info,
+    app,
     reproduce,
 ):
     main.add_command(command)

@@ -11,14 +11,8 @@ from functools import partial
 from typing import Any
 
 import click
-import numpy as np
 
-ERRORS = (ValueError, TypeError, ImportError, OSError, ArithmeticError, MemoryError)
-FOR_PROGRAMMERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, RuntimeWarning)
-ADVICE = (
-    "use more samples, drop columns with few samples (--columns), or try other options, such as "
-    "--rank or --order"
-)
+from .._messages import ERRORS, error_line, warning_line
 
 
 @contextmanager
@@ -35,7 +29,7 @@ def one_line_errors() -> Iterator[None]:
             click.echo("Interrupted.", err=True)
             raise SystemExit(_exit_code(signal.SIGINT)) from None
         except ERRORS as error:
-            raise click.ClickException(_one_line(error)) from None
+            raise click.ClickException(error_line(error)) from None
 
 
 @contextmanager
@@ -64,24 +58,7 @@ def _warn(
     shown: set[str], message: Warning | str, category: type[Warning], *_: Any, **__: Any
 ) -> None:
     """Show a warning once, unless it is meant for programmers."""
-    if issubclass(category, FOR_PROGRAMMERS):  # numbers that are not finite are an error later
-        return
-    text = " ".join(str(message).split())
-    outcome = getattr(message, "outcome", None)  # of a ConvergenceWarning
-    if outcome is not None:  # the text advises about arguments that commands do not have
-        text = f"the convex solution {outcome}, so the result may be less accurate than usual"
-    if text not in shown:
+    text = warning_line(message, category)
+    if text is not None and text not in shown:
         shown.add(text)
         click.echo(f"Warning: {text}", err=True)
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, np.linalg.LinAlgError):
-        return f"the computation failed ({error}): {ADVICE}"
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def check_found(*found: Any) -> None:
-    """Raise an error, before anything is written, unless all numbers found are finite."""
-    if not all(np.all(np.isfinite(np.asarray(values))) for values in found):
-        raise ArithmeticError(f"the samples do not determine the whole result: {ADVICE}")

@@ -9,11 +9,12 @@ from typing import Any
 import click
 import numpy as np
 
+from .._messages import check_found
 from ..io import FileError, Table, write
+from ..io.signal_files import Given, check_continues
 from . import options as shared
 from . import printing
-from .errors import check_found
-from .inputs import Given, read_beside
+from .inputs import read_beside
 from .options import FILE
 from .outputs import check_outputs, draw
 
@@ -69,10 +70,11 @@ def forecast(
       structrank forecast sales.csv --steps 12 --level 0.8 --plot next.png --report next.html
     """  # noqa: D301
     from .. import forecast as work
+    from ..signals.tables import forecast_table
 
     check_outputs(out, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels)
-    _check_continues(given)
+    check_continues(given)
     if beside is not None:
         given = _before(given, steps, file)
         options |= {"regressors": beside[:-steps], "future_regressors": beside[-steps:]}
@@ -84,7 +86,7 @@ def forecast(
         **options,
     )
     check_found(ahead.mean)
-    table = _forecast_table(ahead, given.table)
+    table = forecast_table(ahead, given.table)
     if out is not None:
         write(out, table, force=force)
     draw(ahead, plot, report, force)
@@ -105,48 +107,6 @@ def _before(given: Given, steps: int, file: Path) -> Given:
             "of the regressors, so the series is expected to be empty there: add rows"
         )
     return replace(given, samples=given.samples[:-steps])
-
-
-def _check_continues(given: Given) -> None:
-    """Raise an error unless there is one axis of time, whose next entries are known."""
-    shape, channels = given.table.values.shape, given.channels
-    if len(shape) > 1 and channels != 1:
-        raise FileError(
-            f"the values have shape {shape}, but one series is expected, or with --channels 1 "
-            f"series side by side: --channels is {'none' if channels is None else channels}"
-        )
-    if given.table.index is None:
-        return
-    if not hasattr(given.samples, "index"):
-        raise ImportError(
-            "an index is continued by pandas, which is not installed: pip install pandas, or pass "
-            "--index none"
-        )
-    if given.samples.index.dtype.kind not in "iufM":
-        raise FileError(
-            f"the index ({given.table.index[0]} ...) cannot be continued: numbers, or times in ISO "
-            "8601 such as 2024-05-31 or 2024-05-31T12:00, are expected; or pass --index none"
-        )
-
-
-def _forecast_table(ahead: Any, table: Table) -> Table:
-    """Forecast, standard error and ends of the interval for each column of the series."""
-    from ..views import index_labels
-
-    parts = [np.asarray(part) for part in (ahead.mean, ahead.stderr, ahead.lower, ahead.upper)]
-    values = np.stack([part.reshape(len(part), -1) for part in parts], axis=2)
-    count = values.shape[1]
-    series = table.names or [str(c + 1) for c in range(count)]
-    what = ("forecast", "stderr", "lower", "upper")
-    names = [name if count == 1 else f"{series[c]}_{name}" for c in range(count) for name in what]
-    index = None if table.index is None else np.array(index_labels(ahead.mean.index))
-    return Table(
-        values.reshape(len(values), -1),
-        tuple(names),
-        index,
-        table.index_name,
-        style=replace(table.style, units=None),
-    )
 
 
 def _print(table: Table) -> None:

@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from ..io.limits import size_words
-from .inputs import Given
+from ..io.signal_files import Given
 
 
 def shows_progress(quiet: bool) -> bool:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from ..io import FileError, Table, write
+from .._messages import check_found
+from ..io import write
+from ..io.signal_files import Given, times_of
 from . import options as shared
 from . import printing
-from .errors import check_found
-from .inputs import Given, read_beside
+from .inputs import read_beside
 from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 from .patches import in_patches, patch_options
@@ -158,6 +158,7 @@ def _recover(
     """Recover a signal that fits into memory."""
     from .. import estimate_cost
     from .._watch import watched
+    from ..signals.tables import components_table
 
     check_outputs(out, errors, components, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
@@ -165,7 +166,7 @@ def _recover(
         check_dimensions(path, given.table.values)
     cost = None
     if irregular:
-        options["times"] = _times(given, file)
+        options["times"] = times_of(given, str(file))
     else:
         known = {name: value for name, value in options.items() if name not in NO_COST}
         cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
@@ -176,7 +177,7 @@ def _recover(
         check_found(np.asarray(found.signal)[~found.left])
         _write(found, given, out, errors, force)
         if components is not None:
-            write(components, _components(found, given.table), force=force)
+            write(components, components_table(found.components(), given.table), force=force)
         draw(found, plot, report, force)
     printing.tell(repr(found), quiet)
     if cost is not None:
@@ -185,33 +186,10 @@ def _recover(
     printing.tell_written(quiet, out, errors, components, plot, report)
 
 
-def _times(given: Given, file: Path) -> Any:
-    """The times of a series, from the index of its file."""
-    index = getattr(given.samples, "index", None)
-    if given.table.index is None or index is None or index.dtype.kind not in "iufM":
-        raise FileError(
-            f"{file}: --irregular needs a column of numbers or of times such as 2024-05-31T12:00, "
-            "and pandas: name the column with --index"
-        )
-    return index
-
-
 def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:
     """Write the signal and its standard errors, if asked for."""
+    from ..signals.tables import table_like
+
     for path, values in ((out, found.signal), (errors, found.stderr)):
         if path is not None:
-            write(path, _like(given.table, values), force=force)
-
-
-def _components(found: Any, table: Table) -> Table:
-    """The components of series side by side, with the index of the file."""
-    columns = found.components().table()
-    values = np.stack(list(columns.values()), axis=1)
-    return Table(values, tuple(columns), table.index, table.index_name, style=table.style)
-
-
-def _like(table: Table, values: Any) -> Table:
-    """The table with other values."""
-    numbers = np.asarray(values)
-    same_kind = np.iscomplexobj(numbers) == np.iscomplexobj(table.values)
-    return replace(table, values=numbers, header=table.header if same_kind else None)
+            write(path, table_like(given.table, values), force=force)

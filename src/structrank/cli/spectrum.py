@@ -8,10 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
+from .._messages import check_found
 from ..io import Table, write
 from . import options as shared
 from . import printing
-from .errors import check_found
 from .inputs import read_signal
 from .options import FILE
 from .outputs import check_outputs

@@ -8,10 +8,10 @@ from typing import Any
 import click
 import numpy as np
 
+from .._messages import check_found
 from ..io.atomic import check_new_file, new_file
 from . import options as shared
 from . import printing
-from .errors import check_found
 from .inputs import read_signal
 from .options import FILE, POSITIVE
 from .outputs import check_outputs

@@ -170,3 +170,35 @@ def with_columns(table: Table, columns: Sequence[Column] | None) -> Table:
         )
     chosen = column_numbers(columns, None, table.values.shape[1])
     return replace(table, values=table.values[:, chosen[0] if len(chosen) == 1 else chosen])
+
+
+def chosen_columns(table: Table, positions: Sequence[int]) -> Table:
+    """Return the table with some of its columns, by their positions from 0.
+
+    Parameters
+    ----------
+    table : Table
+        With two dimensions.
+    positions : sequence of int
+        A single one gives a vector.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.io.table import Table, chosen_columns
+    >>> chosen_columns(Table(np.ones((3, 2)), names=("wind", "rain")), [1])
+    Table(3 of float64, columns rain)
+    """
+    units, before = table.style.units, int(table.index is not None)
+    if units is not None:
+        units = (*units[:before], *(units[before + k] for k in positions))
+    return replace(
+        table,
+        values=table.values[:, positions[0] if len(positions) == 1 else list(positions)],
+        names=None if table.names is None else tuple(table.names[k] for k in positions),
+        style=replace(table.style, units=units),
+    )

@@ -127,7 +127,23 @@ def impute(samples: Any, **options: Any) -> Recovery:
     whole = np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False)
     if whole and gridded:
         return _complete(samples, options, began)
-    found = recover(samples, **options)
+    return keep_samples(recover(samples, **options))
+
+
+def keep_samples(found: Recovery) -> Recovery:
+    """Return a recovery with the samples as they are, and the recovered signal in gaps.
+
+    Parameters
+    ----------
+    found : Recovery
+
+    Returns
+    -------
+    Recovery
+        Gross errors that were found count as gaps.
+    """
+    given = unwrap(found.samples, found.channels, regular=False)
+    values = to_numpy(given.values)
     missing = np.isnan(values) | found.outliers
 
     def kept(part: Any, elsewhere: Any) -> Any:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from .._array import NDArray
+from ..io import Table
 from ..modal.modes import Modes
+from ..views import index_labels
 
 
 def modes_table(modes: Modes) -> dict[str, NDArray]:
@@ -36,3 +43,35 @@ def modes_table(modes: Modes) -> dict[str, NDArray]:
     damping_time [inf]
     """
     return modes.table()
+
+
+def components_table(parts: Any, table: Table) -> Table:
+    """The components of series side by side, with the index of the file."""
+    columns = parts.table()
+    values = np.stack(list(columns.values()), axis=1)
+    return Table(values, tuple(columns), table.index, table.index_name, style=table.style)
+
+
+def table_like(table: Table, values: Any) -> Table:
+    """The table with other values."""
+    numbers = np.asarray(values)
+    same_kind = np.iscomplexobj(numbers) == np.iscomplexobj(table.values)
+    return replace(table, values=numbers, header=table.header if same_kind else None)
+
+
+def forecast_table(ahead: Any, table: Table) -> Table:
+    """Forecast, standard error and ends of the interval for each column of the series."""
+    parts = [np.asarray(part) for part in (ahead.mean, ahead.stderr, ahead.lower, ahead.upper)]
+    values = np.stack([part.reshape(len(part), -1) for part in parts], axis=2)
+    count = values.shape[1]
+    series = table.names or [str(c + 1) for c in range(count)]
+    what = ("forecast", "stderr", "lower", "upper")
+    names = [name if count == 1 else f"{series[c]}_{name}" for c in range(count) for name in what]
+    index = None if table.index is None else np.array(index_labels(ahead.mean.index))
+    return Table(
+        values.reshape(len(values), -1),
+        tuple(names),
+        index,
+        table.index_name,
+        style=replace(table.style, units=None),
+    )

@@ -21,6 +21,7 @@ from .results import (
     plot_poles,
     plot_singular_values,
 )
+from .samples import plot_samples
 from .signals import plot_signal
 from .stabilization import plot_stabilization
 from .summary import Summary
@@ -42,6 +43,7 @@ __all__ = [
     "plot_modes",
     "plot_poles",
     "plot_residuals",
+    "plot_samples",
     "plot_scree",
     "plot_signal",
     "plot_singular_values",

@@ -119,7 +119,7 @@ def _table(table: NumberTable, layout: PageLayout) -> str:
 
 def _picture(picture: Picture, layout: PageLayout, size: tuple[float, float] | None) -> str:
     """Return a picture inside the page: sharp lines, or dots if there are very many points."""
-    kind, data, width = _drawn(picture, layout, size)
+    kind, data, width = drawn(picture, layout, size)
     alternative = escape(picture.alternative)
     style = f"max-width: {layout.pixels_per_inch * width:.0f}px"
     source = f"data:image/{kind};base64,{b64encode(data).decode()}"
@@ -132,7 +132,7 @@ def _picture(picture: Picture, layout: PageLayout, size: tuple[float, float] | N
     return f"<figure>{image}<figcaption>{escape(picture.caption)}</figcaption></figure>"
 
 
-def _drawn(
+def drawn(
     picture: Picture, layout: PageLayout, size: tuple[float, float] | None
 ) -> tuple[str, bytes, float]:
     """Return the kind of image, its bytes, and its width in inches."""

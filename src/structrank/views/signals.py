@@ -116,7 +116,7 @@ def _one_series(axis: Any, x: NDArray, arrays: Sequence[NDArray], part: Part) ->
         style = {"color": BLUE, "alpha": 0.25, "lw": 0}
         axis.fill_between(x, value - half_width, value + half_width, label="95% band", **style)
     if np.any(missing):
-        _mark_gaps(axis, x, missing)
+        mark_gaps(axis, x, missing)
     dots = np.where(missing | outliers, np.nan, part.take(samples))
     axis.plot(x, dots, "o", color=ORANGE, ms=3, mew=0, label="seen", zorder=1.9)
     if np.any(outliers):
@@ -124,7 +124,7 @@ def _one_series(axis: Any, x: NDArray, arrays: Sequence[NDArray], part: Part) ->
         axis.plot(x, crosses, "x", color=BLACK, ms=6, label="outlier")
 
 
-def _mark_gaps(axis: Any, x: NDArray, missing: NDArray) -> None:
+def mark_gaps(axis: Any, x: NDArray, missing: NDArray) -> None:
     """Draw grey stripes over missing samples, with half a step on either side."""
     import matplotlib.dates
 
