@@ -33,7 +33,7 @@ from structrank.model.stack import Stack, balanced, distances
 from structrank.model.stack_line import StackLine
 from structrank.model.stack_pairs import top_pairs
 from structrank.model.starts import StackStarts
-from structrank.signals import many_signals
+from structrank.signals import each_signal
 from structrank.solvers import many
 from structrank.solvers.stack_proof import prove_gaps, relative_gaps
 
@@ -445,13 +445,13 @@ def test_ctrl_c_with_several_processes_returns_finished_problems(monkeypatch):
 def test_ctrl_c_with_several_processes_returns_finished_signals(monkeypatch):
     t = np.arange(40)
     signals = np.where(t % 9 == 4, np.nan, np.stack([0.9**t, 0.8**t, 0.95**t]))
-    monkeypatch.setattr(many_signals, "finished", interrupting(2))
+    monkeypatch.setattr(each_signal, "finished", interrupting(2))
     found = recover_many(signals, rank=1, workers=2)
     assert [one.status.name for one in found] == ["INTERRUPTED", "FINISHED", "FINISHED"]
     np.testing.assert_array_equal(found[0].signal, signals[0])
     np.testing.assert_allclose(found[2].signal, 0.95**t, atol=1e-6)
     assert "interrupted" in repr(found[0])
-    monkeypatch.setattr(many_signals, "finished", interrupting(0))
+    monkeypatch.setattr(each_signal, "finished", interrupting(0))
     with pytest.raises(KeyboardInterrupt):
         recover_many(signals, rank=1, workers=2)
 

@@ -59,6 +59,7 @@ _HOMES = {
     "signals": (
         "Cost",
         "Forecast",
+        "IndependentRecovery",
         "IrregularRecovery",
         "Recovery",
         "Regression",

@@ -35,6 +35,7 @@ from .selection import (
 from .signals import (
     Cost,
     Forecast,
+    IndependentRecovery,
     IrregularRecovery,
     Recovery,
     Regression,
@@ -122,6 +123,7 @@ __all__ = [
     "Hessenberg",
     "History",
     "Huber",
+    "IndependentRecovery",
     "Indexed",
     "IrregularRecovery",
     "Logistic",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ signal_options = shared.combined(
         "--irregular",
         is_flag=True,
         help="Take the times of one series as they are, with no regular steps in between.",
+    ),
+    click.option(
+        "--independent",
+        is_flag=True,
+        help="Fit every column alone, on so many processes as --workers says.",
     ),
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,
@@ -124,16 +130,31 @@ def _run(work: Callable[..., Any], *, denoise: bool = False, **options: Any) -> 
     """Recover a signal, as a whole or in patches."""
     place = {name: options.pop(name) for name in ("patch", "overlap", "scheduler", "workers")}
     if place["patch"] is not None:
-        if options.pop("irregular"):
-            raise ValueError(
-                "--irregular is for one series, but --patch is given: pass one of both"
-            )
+        for name in ("irregular", "independent"):
+            if options.pop(name):
+                raise ValueError(f"--{name} is for series, but --patch is given: pass one of both")
         in_patches(place=place, denoise=denoise, **options)
         return
+    if options.pop("independent"):
+        _check_independent(options)
+        workers = place.pop("workers") or 1
+        progress = printing.shows_progress(options["quiet"])
+        work = partial(work, channels="independent", workers=workers, progress=progress)
     for name, value in place.items():
         if value is not None:
             raise ValueError(f"--{name} needs --patch, which says how large patches are")
     _recover(work, **options)
+
+
+def _check_independent(options: dict[str, Any]) -> None:
+    """Raise an error for options that do not suit columns that are fitted alone."""
+    unsuited = ("channels", "irregular", "components", "report", "checkpoint", "resume")
+    for name, option in (("regressors", "regressor"), *((name, name) for name in unsuited)):
+        if options[name]:
+            raise ValueError(
+                f"--{option} cannot be used with --independent, which fits every column alone: "
+                "leave it out"
+            )
 
 
 def _recover(
@@ -165,15 +186,17 @@ def _recover(
     for path in (out, errors):
         check_dimensions(path, given.table.values)
     cost = None
+    independent = isinstance(work, partial)
+    how = {} if independent else {"channels": given.channels}
     if irregular:
         options["times"] = times_of(given, str(file))
-    else:
+    elif not independent:
         known = {name: value for name, value in options.items() if name not in NO_COST}
         cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
     if beside is not None:
         options["regressors"] = beside
     with watched(max_time, not quiet):
-        found = work(given.samples, channels=given.channels, max_time=max_time, **options)
+        found = work(given.samples, max_time=max_time, **how, **options)
         check_found(np.asarray(found.signal)[~found.left])
         _write(found, given, out, errors, force)
         if components is not None:

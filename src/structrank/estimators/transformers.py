@@ -7,8 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
+from .._checks import one_of
+from ..signals.independent import INDEPENDENT
 from ..signals.recovery import recover
 from .tables import checked_table, column_sizes
+
+SHARED = "shared"  # the other value of `channels` of an estimator
 
 
 class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -24,6 +28,8 @@ class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rng: int | np.random.Generator = 0,
         effort: str = "normal",
         max_time: float | None = None,
+        channels: str = SHARED,
+        workers: int = 1,
     ) -> None:
         self.rank = rank
         self.window = window
@@ -32,6 +38,8 @@ class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.rng = rng
         self.effort = effort
         self.max_time = max_time
+        self.channels = channels
+        self.workers = workers
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Check the table; nothing is learned from it.
@@ -51,9 +59,11 @@ class _Recovering(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _recovered(self, X: np.ndarray) -> np.ndarray:
         scale = column_sizes(X)
+        one_of(self.channels, (SHARED, INDEPENDENT), "channels")
         found = recover(
             X / scale,
-            channels=1,
+            channels=1 if self.channels == SHARED else INDEPENDENT,
+            workers=self.workers,
             rank=self.rank,
             window=self.window,
             kind=self.kind,
@@ -94,6 +104,10 @@ class HankelImputer(_Recovering):
         How much is tried; see `structrank.recover`.
     max_time : float, optional
         Time limit of `transform` in seconds; it returns the best estimate so far, with a warning.
+    channels : {"shared", "independent"}
+        Whether columns share modes, or each is fitted alone.
+    workers : int
+        Number of processes for independent columns. More than one needs the package joblib.
 
     Attributes
     ----------
@@ -154,6 +168,10 @@ class HankelDenoiser(_Recovering):
         How much is tried; see `structrank.recover`.
     max_time : float, optional
         Time limit of `transform` in seconds; it returns the best estimate so far, with a warning.
+    channels : {"shared", "independent"}
+        Whether columns share modes, or each is fitted alone.
+    workers : int
+        Number of processes for independent columns. More than one needs the package joblib.
 
     Attributes
     ----------

@@ -10,6 +10,7 @@ from .cost import Cost, estimate_cost
 from .filling import denoise, impute
 from .forecast_result import Forecast
 from .forecasting import forecast
+from .independent import IndependentRecovery
 from .irregular import IrregularRecovery
 from .loading import load
 from .many_signals import recover_many
@@ -24,6 +25,7 @@ from .tables import modes_table
 __all__ = [
     "Cost",
     "Forecast",
+    "IndependentRecovery",
     "IrregularRecovery",
     "Recovery",
     "Regression",

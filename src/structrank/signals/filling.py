@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,21 +11,19 @@ import numpy as np
 from .._array import NDArray, as_array, to_numpy
 from .._watch import clock
 from ..io.containers import unwrap
-from ..io.regular_samples import regular_samples, what_was_done
-from ..io.saved_results import savable
+from ..io.regular_samples import regular_samples
 from ..solvers.stopping import Status
-from ..views.content import Report
-from .candidates import FitOfModes
+from .as_they_are import Complete, as_they_are
 from .channels import channel_axis
 from .estimates import ErrorDraws
 from .given_seasons import given_seasons
+from .independent import INDEPENDENT, recover_independent
 from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
 from .recovery import recover
-from .recovery_result import OMITTED, Recovery
+from .recovery_result import Recovery
 from .regressors import check_regressors
-from .units import signal_sampling
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:
@@ -56,42 +53,6 @@ def denoise(samples: Any, **options: Any) -> Recovery:
     return recover(samples, **options)
 
 
-@savable(omit={**OMITTED, "again": "a fit"})
-@dataclass(frozen=True, eq=False, repr=False)
-class Complete(Recovery):
-    """Samples without gaps, as `impute` returns them at once: nothing was fitted.
-
-    Attributes
-    ----------
-    again : callable
-        Recovers the signal after all, for a report.
-    """
-
-    again: Callable[[], Recovery]
-
-    def report(self) -> Report:
-        return self.again().report()
-
-    def _rows(self) -> list[tuple[str, str]]:
-        shape = " x ".join(map(str, np.shape(self.signal)))
-        index = what_was_done(self.samples)
-        return [
-            *index,
-            ("signal", shape),
-            ("gaps", "nothing is missing: all values stay as they are"),
-        ]
-
-
-@savable(omit={**OMITTED, "again": "a fit"})
-@dataclass(frozen=True, eq=False, repr=False)
-class Unfinished(Complete):
-    """Samples as they are, whose recovery was interrupted."""
-
-    def _rows(self) -> list[tuple[str, str]]:
-        shape = " x ".join(map(str, np.shape(self.signal)))
-        return [("signal", shape), ("search", self.status.value)]
-
-
 def impute(samples: Any, **options: Any) -> Recovery:
     """Fill the gaps of a signal and keep its samples as they are.
 
@@ -119,6 +80,8 @@ def impute(samples: Any, **options: Any) -> Recovery:
     >>> bool(np.allclose(filled, np.cos(0.3 * np.arange(100)), atol=1e-5))
     True
     """
+    if options.get("channels") == INDEPENDENT:
+        return recover_independent(impute, samples, **options)
     began, channels, gridded = clock(), options.get("channels"), options.get("times") is None
     if gridded:
         samples = regular_samples(samples, options.pop("regular", False))
@@ -166,18 +129,6 @@ def _kept_draws(
     return np.where(missing, draw(n, rng), values)
 
 
-def unfinished(samples: Any, options: dict[str, Any]) -> Recovery:
-    """The samples as they are, for a signal that Ctrl-C left unfinished.
-
-    Parameters
-    ----------
-    samples : array, pandas Series or DataFrame, or xarray DataArray
-    options : dict
-        Those of `recover`.
-    """
-    return _as_they_are(Unfinished, samples, options, Status.INTERRUPTED, clock(), ())
-
-
 def _complete(samples: Any, options: dict[str, Any], began: float) -> Recovery:
     """The samples as they are, after the checks of `recover`."""
     channels = options.get("channels")
@@ -190,45 +141,7 @@ def _complete(samples: Any, options: dict[str, Any], began: float) -> Recovery:
     seasons = given_seasons(options.get("season"), values, axis)
     NoiseLevels.of(options.get("sigma"), values, channels=axis)
     check_regressors(samples, options.get("regressors"), channels)
-    return _as_they_are(Complete, samples, options, Status.FINISHED, began, seasons)
-
-
-def _as_they_are(
-    kind: type[Complete],
-    samples: Any,
-    options: dict[str, Any],
-    status: Status,
-    began: float,
-    seasons: tuple[float, ...],
-) -> Complete:
-    """A result whose signal is the samples."""
-    channels, gridded = options.get("channels"), options.get("times") is None
-    given = unwrap(samples, channels, regular=gridded)
-    values = to_numpy(given.values)
-    axis = given.channels if channels is None else channel_axis(channels, values.ndim)
     again = partial(recover, samples, **options)
-    return kind(
-        signal=given.wrap(values),
-        stderr=given.wrap(np.where(np.isnan(values), np.nan, np.zeros_like(values.real))),
-        lower=given.wrap(values),
-        upper=given.wrap(values),
-        level=options.get("level", 0.95),
-        rank=0,
-        modes=None,
-        sigma=None,
-        kind=FitOfModes.name,
-        outliers=np.zeros(values.shape, dtype=bool),
-        left=np.isnan(values),
-        draw=lambda n, rng: np.repeat(values[None], n, axis=0),
-        solve=lambda: again().result,
-        selection=None,
-        seasons=seasons,
-        regression=None,
-        sampling=signal_sampling(samples, axis, options.get("dt")) if gridded else None,
-        channels=axis,
-        samples=samples,
-        groups=[],
-        status=status,
-        seconds=clock() - began,
-        again=again,
+    return as_they_are(
+        Complete, samples, options, Status.FINISHED, again, began=began, seasons=seasons
     )

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from tqdm.auto import tqdm
-
-from .._checks import positive_int
-from .._processes import check_workers, finished
-from .filling import unfinished
+from .each_signal import check_each, recover_each
 from .recovery import recover
 from .recovery_result import Recovery
 
@@ -29,8 +24,8 @@ def recover_many(
     ----------
     samples : array or sequence
         The first axis is for the signals; or a sequence of signals as `recover` takes them, which
-        may have different lengths. NaN where missing. For the columns of a DataFrame, pass
-        `[table[name] for name in table]`.
+        may have different lengths. NaN where missing. For the columns of a DataFrame, call
+        `recover` with `channels="independent"`.
     workers : int
         Number of processes. More than one needs the package joblib.
     rng : int
@@ -57,54 +52,11 @@ def recover_many(
     [1, 2]
     """
     signals = _signals(samples)
-    workers = positive_int(workers, "workers")
-    if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
-        raise TypeError(f"rng is {type(rng).__name__}, but an integer, one for all, is expected")
-    for name in ("checkpoint", "resume"):
-        if options.get(name) is not None:
-            raise ValueError(
-                f"{name} is given, but it is for one signal: call recover in a loop, with one file "
-                "per signal"
-            )
-    options = {"rng": int(rng), **options}
-    check_workers(workers)
-    return recover_each(partial(recover, **options), signals, options, workers, progress)
-
-
-def recover_each(
-    work: Callable[[Any], Recovery],
-    signals: Sequence[Any],
-    options: dict[str, Any],
-    workers: int,
-    progress: bool,
-) -> list[Recovery]:
-    """Recover every signal, on several processes; after Ctrl-C return what is there.
-
-    Parameters
-    ----------
-    work : callable
-        Recovers one signal.
-    signals : sequence
-    options : dict
-        Those of `recover`.
-    workers : int
-    progress : bool
-
-    Returns
-    -------
-    list of Recovery
-    """
-    found: dict[int, Recovery] = {}
-    try:
-        with tqdm(total=len(signals), desc="signals", disable=not progress) as bar:
-            for i, one in finished(work, signals, workers):
-                found[i] = one
-                bar.update()
-    except KeyboardInterrupt:
-        if not found or len(found) == len(signals):
-            raise
-        found |= {i: unfinished(y, options) for i, y in enumerate(signals) if i not in found}
-    return [found[i] for i in range(len(signals))]
+    options = {"rng": rng, **options}
+    check_each(options, workers)
+    return recover_each(
+        partial(recover, **options), signals, options, workers=workers, progress=progress
+    )
 
 
 def _signals(samples: Any) -> Sequence[Any]:
@@ -117,8 +69,7 @@ def _signals(samples: Any) -> Sequence[Any]:
         raise ValueError(
             f"samples is {type(samples).__name__} with {getattr(samples, 'ndim', 0)} axes, but an "
             "array with one more axis than a signal, the first, or a sequence of signals is "
-            "expected: pass one signal to recover, and a DataFrame as [table[name] for name in "
-            "table]"
+            'expected: pass one signal to recover, and a DataFrame with channels="independent"'
         )
     if not signals:
         raise ValueError("samples is empty, but at least one signal is expected")

@@ -27,6 +27,7 @@ from .estimates import Estimate
 from .estimation import AUTO, Found
 from .finding import find_signal
 from .given_seasons import given_seasons
+from .independent import INDEPENDENT, recover_independent
 from .irregular import Control, Gridded, recover_irregular
 from .limits import Limits
 from .noise_levels import NoiseLevels
@@ -49,7 +50,7 @@ def recover(
     samples: Any,
     *,
     window: int | tuple[int, ...] | None = None,
-    channels: int | None = None,
+    channels: int | str | None = None,
     mu: float | None = None,
     rank: int | None = None,
     sigma: Any = None,
@@ -70,6 +71,7 @@ def recover(
     progress: bool = False,
     checkpoint: str | Path | Checkpoint | None = None,
     resume: str | Path | None = None,
+    workers: int = 1,
 ) -> Recovery:
     """Fill the gaps and remove the noise of a signal.
 
@@ -100,11 +102,13 @@ def recover(
         such as pictures, the convex solution does not compete, and the window is 8 along each axis,
         or less if it would hold more than 300 values in all channels. Local fits choose windows
         of their own.
-    channels : int, optional
+    channels : int or "independent", optional
         The axis that holds channels, which share modes. The columns of a DataFrame are channels.
         They may have different units: offsets are subtracted and channels are scaled before the
         work, unless mu is given. In tables of series, channels that share nothing are found by
-        predictions of held-out samples and are fitted alone, unless mu or rank is given.
+        predictions of held-out samples and are fitted alone, unless mu or rank is given. With
+        "independent", every column is a signal of its own, as in `recover_many`: the last axis
+        holds them, and the result is an `IndependentRecovery`. `max_time` is divided among them.
     mu : float, optional
         Price of the nuclear norm, if not to be chosen.
     rank : int, optional
@@ -168,6 +172,8 @@ def recover(
     resume : str or Path, optional
         A checkpoint of a call with the same samples and settings: fits that it holds are not made
         again, and the result is the same. It may be the file of `checkpoint`.
+    workers : int
+        Number of processes for independent channels. More than one needs the package joblib.
 
     Returns
     -------
@@ -189,6 +195,8 @@ def recover(
     True
     """
     asked = SimpleNamespace(**locals())
+    if channels == INDEPENDENT:
+        return recover_independent(recover, **vars(asked))
     limits = Limits.of(level, max_gap, bounds)
     if times is not None:
         control = Control(effort, max_time, progress)
@@ -199,6 +207,11 @@ def recover(
 
 def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
     """Recover a signal with the arguments of `recover`."""
+    if asked.workers != 1:
+        raise ValueError(
+            f"workers is {asked.workers}, but several processes are for columns that are fitted "
+            f"alone: pass channels={INDEPENDENT!r}, or workers=1"
+        )
     began, (tried, max_time) = clock(), checked(asked.effort, asked.max_time)
     samples = regular_samples(asked.samples, asked.regular)
     given, mu, rank, sigma = unwrap(samples, asked.channels), asked.mu, asked.rank, asked.sigma
