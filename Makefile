@@ -35,11 +35,12 @@ test: .venv/ready-test
 	$(BIN)/lint-imports
 	$(PYTEST)
 
-# Proves what takes long: all of the above, larger matrices and more draws (coverage of intervals,
-# gross errors, holdout), 2000 examples per fuzz test, 30 moments of Ctrl-C per function, the long
-# examples of the gallery. Measures which lines no test runs.
+# Proves what takes long: all of the above, and measures which lines no test runs; then larger
+# matrices and more draws (coverage of intervals, gross errors, holdout), 2000 examples per fuzz
+# test, 30 moments of Ctrl-C per function, the long examples of the gallery.
 nightly: .venv/ready-test
-	$(PYTEST) -m "" --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
+	$(PYTEST) -m nightly --durations=20
 
 # Proves that pages work in a real browser, wide and narrow, light and dark: no errors on the
 # console, nothing loaded from elsewhere, nothing sticks out. Needs Chromium.

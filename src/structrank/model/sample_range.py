@@ -83,12 +83,12 @@ class SampleRange:
             )
 
     def check_threshold(self, threshold: float, samples: Array) -> None:
-        """Raise a ValueError unless a threshold of residuals is in range, and so its ratios."""
-        least = max(1 / self.double, largest_size(samples) / math.sqrt(self.double))
+        """Raise a ValueError unless a threshold of residuals is in range, and above rounding."""
+        least = max(1 / self.double, epsilon(samples) * largest_size(samples))
         if not least <= threshold <= self.double:
             raise ValueError(
-                f"threshold is {threshold:.3g}, but {least:.3g} to {self.double:g} is expected "
-                "for these samples, so that powers of ratios can be computed"
+                f"threshold is {threshold:.3g}, but {least:.3g} (below it is rounding) to "
+                f"{self.double:g} is expected for these samples"
             )
 
     def check_lam(self, lam: float, samples: Array) -> None:

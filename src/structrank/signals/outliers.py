@@ -37,7 +37,8 @@ def find_outliers(
     returned if the modes meet all others exactly, or if they leave nothing but white noise of these
     and predict held-out ones as well as the noise allows. If this noise is not Gaussian, errors may
     hide in it: then outliers from 3 and 2.5 deviations on are tried, until the modes stay the same
-    from one such line to the next.
+    from one such line to the next. Of these, only those beyond four deviations are returned if the
+    others then look like Gaussian noise.
 
     Otherwise it solves with the robust loss of `solve_robust` for lower and lower noise levels,
     which set both mu and the threshold, and takes the level with the least information criterion.
@@ -98,7 +99,8 @@ class FoundOutliers:
     doubt : str or None
         Why the outliers cannot be trusted, if there is a reason.
     direct : DirectFit or None
-        The fit of modes to the other samples, if they were found together.
+        The fit of modes to the other samples, if they were found together. It may leave out a few
+        samples more, between noise and outliers.
     """
 
     outliers: NDArray
@@ -153,7 +155,7 @@ def _search_directly(problem: Problem, known: Known, search: OutlierSearch) -> F
         if last is not None and found is not None and last.agrees(found):
             return FoundOutliers(last.outliers, last.doubt, last.direct)
         if found is not None and found.gaussian:
-            return FoundOutliers(found.outliers, None, found.direct)
+            return FoundOutliers(found.clear_outliers(problem, search), None, found.direct)
         last = found
     return None
 
@@ -185,6 +187,13 @@ class _Explained:
         doubt = _doubt(share, level, search)
         gaussian = doubt is None and (direct.met or has_gaussian_tails(residual))
         return cls(outliers, direct, level, doubt, gaussian)
+
+    def clear_outliers(self, problem: Problem, search: OutlierSearch) -> NDArray:
+        """The outliers beyond the farthest line, if the others are Gaussian noise; else all."""
+        residual = np.where(problem.seen, to_numpy(problem.b) - to_numpy(self.direct.fit.y), 0.0)
+        clear = self.outliers & (np.abs(residual) > search.far * self.level.noise)
+        good = problem.seen & ~clear
+        return clear if self.direct.met or has_gaussian_tails(residual[good]) else self.outliers
 
     def agrees(self, other: _Explained) -> bool:
         """Whether both have as many modes, and signals no further apart than a standard error."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray, as_array, to_numpy
 from .._checks import finite_or_missing
+from ..model.sample_range import SampleRange
 from .chunks import Gaussian, Records
 from .records import is_list_of_records, series
 
@@ -80,6 +81,7 @@ def _outputs(model: StateSpace, values: Any) -> NDArray:
         raise ValueError(f"samples have shape {x.shape}, but (samples, {p}) is expected")
     shown = shown.astype(model.A.dtype)
     finite_or_missing(shown, "samples")
+    SampleRange().check(shown)
     return np.asarray(shown)
 
 
