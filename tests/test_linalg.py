@@ -8,7 +8,16 @@ from conftest import LIBRARIES, random_array, to_library
 from scipy.sparse.linalg import svds
 
 from structrank import Hankel, LowRank
-from structrank._array import add_scaled, gram, inner, rotate, singular_values, svd, to_numpy
+from structrank._array import (
+    add_scaled,
+    gram,
+    inner,
+    rotate,
+    singular_values,
+    sum_of_products,
+    svd,
+    to_numpy,
+)
 from structrank.model.linalg import random_vector, top_singular_pairs
 
 pytestmark = pytest.mark.quick
@@ -249,3 +258,14 @@ def test_a_failure_of_the_usual_driver_is_no_failure(rng, monkeypatch):
     assert np.allclose(s, expected)
     assert np.allclose(singular_values(A), expected)
     assert np.allclose(LowRank(A, np.eye(4) + 0j).singular_values(), expected)
+
+
+def test_products_of_tensors_are_the_literal_ones(rng):
+    torch = pytest.importorskip("torch")
+    x, y = (random_array(rng, (3, 5), "complex128") for _ in range(2))
+    for layout in (lambda z: torch.asarray(z), lambda z: torch.asarray(z.T.copy()).T):
+        assert inner(layout(x), layout(y)) == pytest.approx(np.vdot(x, y).real)
+    literal = np.sum(x * np.conj(y), axis=0)
+    for large in (1, 100):
+        found = sum_of_products(torch.asarray(x), torch.asarray(y), large=large)
+        np.testing.assert_allclose(found.numpy(), literal)

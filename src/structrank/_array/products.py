@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -20,14 +21,19 @@ from .namespace import (
 )
 
 
-def sum_of_products(left: Array, right: Array, *, piece: int = 2**16) -> Array:
+def sum_of_products(left: Array, right: Array, *, piece: int = 2**16, large: int = 2**26) -> Array:
     """Compute `sum_k left[k] * conj(right[k])` for complex arrays.
 
     Large NumPy arrays are summed in pieces of this many numbers, a few of which fit into the cache
-    of a core.
+    of a core. Other large arrays are summed one after the other, to save memory.
     """
     if not is_numpy_array(left):
-        return array_namespace(left).sum(left * conj(right), axis=0)
+        if math.prod(left.shape) <= large:
+            return array_namespace(left).sum(left * conj(right), axis=0)
+        total = left[0, ...] * conj(right[0, ...])
+        for k in range(1, left.shape[0]):
+            total += left[k, ...] * conj(right[k, ...])
+        return total
     if left.size <= piece:
         terms = np.conj(right)
         terms *= left
@@ -52,7 +58,7 @@ def inner(x: Array, y: Array) -> float:
     if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
         return float(np.vdot(*((x, y) if x.ndim == 1 else _flattened(x, y))).real)
     xp = array_namespace(x, y)
-    product = xp.vecdot(*_flattened(x, y))
+    product = getattr(xp, "vdot", xp.vecdot)(*_flattened(x, y))  # vecdot may copy a conjugate
     return float(xp.real(product) if is_complex(product) else product)
 
 
@@ -79,7 +85,18 @@ def _flattened(x: Array, y: Array) -> tuple[Array, Array]:
     if is_numpy_array(x) and is_numpy_array(y) and x.strides == y.strides:
         return x.ravel(order="K"), y.ravel(order="K")
     xp = array_namespace(x, y)
+    if _column_by_column(x) and _column_by_column(y):
+        x, y = x.T, y.T
     return xp.reshape(x, (-1,)), xp.reshape(y, (-1,))
+
+
+def _column_by_column(x: Array) -> bool:
+    """Whether the columns of a matrix lie in memory one after the other, as far as is known."""
+    if x.ndim != 2:
+        return False
+    if hasattr(x, "flags"):  # CuPy
+        return bool(x.flags.f_contiguous)
+    return hasattr(x, "stride") and x.stride(0) == 1  # PyTorch
 
 
 def _columns_contiguous(*arrays: NDArray) -> bool:
