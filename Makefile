@@ -48,7 +48,7 @@ browser: .venv/ready-test
 	$(PYTEST) -rs -m "browser and not nightly" $$(grep -l "mark.browser" tests/test_*.py)
 
 docs: .venv/ready-docs
-	$(BIN)/sphinx-build -W --keep-going -q -j 2 docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -j 2 docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 benchmarks: .venv/ready-test

@@ -1,11 +1,14 @@
 """The site: `make docs` builds it into docs/_build/html."""
 
+import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import structrank
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(Path(__file__).parent))  # thumbnails.py, for the gallery
 EXAMPLES = ROOT / "examples"
 # A copy in the site itself, so that formulas are shown without a network.
 MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
@@ -55,6 +58,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_\w+\.py$",
     "ignore_pattern": "recover_2d",
+    "image_scrapers": ("thumbnails.scraper",),
     "image_srcset": ["2x"],
     "within_subsection_order": "FileNameSortKey",
     "capture_repr": (),
@@ -68,18 +72,48 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
 }
 
+
+def reference_groups():
+    """Sections of the reference, the names in them, and their pages: for the sidebar."""
+    groups, module = {}, ""
+    for line in (Path(__file__).parent / "reference" / "index.md").read_text().splitlines():
+        if line.startswith("## "):
+            names = groups.setdefault(line[3:], {})
+        elif line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   \w+", line):
+            names[line.strip()] = f"reference/generated/{module}.{line.strip()}"
+    return groups
+
+
 html_theme = "pydata_sphinx_theme"
 html_title = "structrank"
 html_static_path = ["_static", str(MATHJAX.parent)]
 mathjax_path = f"{MATHJAX.name}/tex-chtml.js"
 html_css_files = ["site.css"]
-html_sidebars = {page: [] for page in ("index", "tour", "which_function", "theory")}
+WITHOUT_SIDEBAR = ("index", "tour", "ten_lines", "which_function", "which_tool", "theory")
+html_sidebars = {
+    **{page: [] for page in WITHOUT_SIDEBAR},
+    "reference/**": ["reference_groups.html"],
+}
+html_context = {"reference_groups": reference_groups()}
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    # Not beside the gallery, whose code takes the width.
+    "secondary_sidebar_items": {
+        **{pages: ["page-toc"] for pages in ("*", "guides/*", "reference/**", "structures/*")},
+        "index": [],
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
     "header_links_before_dropdown": 6,
     "show_toc_level": 2,
 }
+
+
+def setup(app):
+    """Thumbnails are put in their place after the gallery has run, which has priority 500."""
+    from thumbnails import replace_thumbnails
+
+    app.connect("builder-inited", replace_thumbnails, priority=900)

@@ -57,7 +57,7 @@ def written_pages():
     """Hand-written text: pages of the repository and of the site, and examples."""
     made = {"_build", "gallery", "generated"}
     site = [p for p in (ROOT / "docs").rglob("*.md") if not made & set(p.parts)]
-    return [*ROOT.glob("*.md"), *site, *(ROOT / "examples").glob("*.py")]
+    return [*ROOT.glob("*.md"), *site, *(ROOT / "examples").rglob("*.py")]
 
 
 def exists(name):

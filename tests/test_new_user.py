@@ -1,0 +1,92 @@
+"""What a new user does first, from the page "Ten lines" alone: every block of it, as it stands."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import nightly, steady
+
+from structrank.cli import main
+
+PAGE = (Path(__file__).parents[1] / "docs" / "ten_lines.md").read_text()
+SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+FILES, *TASKS = SECTIONS
+FEW = {"200": "4", "workers=2": "workers=1"}  # outside of nightly
+
+
+def blocks(section, language):
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+def lines_of(section):
+    code = "".join(blocks(section, "python") + blocks(section, "sh"))
+    return [line for line in code.splitlines() if line.strip()]
+
+
+def run(section):
+    """Run the commands or the script of a section; what it printed, if it says what it prints."""
+    for command in "".join(blocks(section, "sh")).splitlines():
+        program, *arguments = shlex.split(command)
+        assert program == "structrank"
+        done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        for script in blocks(section, "python"):
+            exec(script, {})
+    assert steady(out.getvalue()) == steady("".join(blocks(section, "text")))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files that the page begins with."""
+    path = tmp_path_factory.mktemp("new_user")
+    with contextlib.chdir(path):
+        run(SECTIONS[FILES])
+    return path
+
+
+@pytest.mark.xdist_group("new_user")
+@pytest.mark.parametrize("task", TASKS)
+def test_task_runs(task, folder, monkeypatch):
+    """Every file that a section names is there afterwards."""
+    section = SECTIONS[task]
+    if task == "200 columns":
+        for many, few in FEW.items():
+            section = section.replace(many, few)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    run(section)
+    for name in re.findall(r"\b\w+\.(?:csv|npz|png|html)\b", section):
+        assert (folder / name).stat().st_size > 0
+
+
+@pytest.mark.parametrize("task", [nightly("200 columns")])
+def test_all_columns(task):
+    run(SECTIONS[task])
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_ten_lines_are_enough(section):
+    assert 0 < len(lines_of(SECTIONS[section])) <= 10
+
+
+def test_all_tasks_of_a_new_user_are_there():
+    words = (
+        "three sensors",
+        "forecast",
+        "Components",
+        "Bode",
+        "image",
+        "200",
+        "continue",
+        "report",
+    )
+    for word in (*words, "certificate in one sentence"):
+        assert any(word in task for task in TASKS)
