@@ -201,6 +201,12 @@ limit_options = combined(
         callback=_bounds,
         help="Lowest and highest value, or none, such as 0,none.",
     ),
+    click.option(
+        "--clipped",
+        metavar="LOW,HIGH",
+        callback=_bounds,
+        help="Levels at which the samples of one series were clipped, or none, such as none,5.",
+    ),
 )
 control_options = combined(
     click.option(

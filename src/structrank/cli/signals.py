@@ -21,7 +21,17 @@ from .outputs import check_dimensions, check_outputs, draw
 from .patches import in_patches, patch_options
 
 # Options that `estimate_cost` has not.
-NO_COST = ("sigma", "undamped", "season", "max_gap", "bounds", "dt", "checkpoint", "resume")
+NO_COST = (
+    "sigma",
+    "undamped",
+    "season",
+    "max_gap",
+    "bounds",
+    "clipped",
+    "dt",
+    "checkpoint",
+    "resume",
+)
 signal_options = shared.combined(
     shared.input_options,
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),

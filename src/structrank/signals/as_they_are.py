@@ -101,6 +101,7 @@ def as_they_are(
         sigma=None,
         kind=FitOfModes.name,
         outliers=np.zeros(values.shape, dtype=bool),
+        clipped=np.zeros(values.shape, dtype=bool),
         left=np.isnan(values),
         draw=partial(_repeated, values),
         solve=partial(_solved, again),

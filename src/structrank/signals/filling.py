@@ -67,8 +67,9 @@ def impute(samples: Any, **options: Any) -> Recovery:
     -------
     Recovery
         Its standard errors are zero at the samples, and so are the widths of its intervals, even
-        where samples lie outside `bounds`. If nothing is missing, and gross errors are not to be
-        found, the samples are returned at once, with rank 0.
+        where samples lie outside `bounds`; clipped samples are replaced. If nothing is missing, and
+        neither gross errors nor clipped samples are to be found, the samples are returned at once,
+        with rank 0.
 
     Examples
     --------
@@ -88,6 +89,7 @@ def impute(samples: Any, **options: Any) -> Recovery:
     given = unwrap(samples, channels, regular=gridded)
     values = to_numpy(given.values)
     whole = np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False)
+    whole = whole and options.get("clipped") is None
     if whole and gridded:
         return _complete(samples, options, began)
     return keep_samples(recover(samples, **options))
@@ -103,11 +105,11 @@ def keep_samples(found: Recovery) -> Recovery:
     Returns
     -------
     Recovery
-        Gross errors that were found count as gaps.
+        Gross errors that were found, and clipped samples, count as gaps.
     """
     given = unwrap(found.samples, found.channels, regular=False)
     values = to_numpy(given.values)
-    missing = np.isnan(values) | found.outliers
+    missing = np.isnan(values) | found.outliers | found.clipped
 
     def kept(part: Any, elsewhere: Any) -> Any:
         return given.wrap(np.where(missing, to_numpy(as_array(part)), elsewhere))

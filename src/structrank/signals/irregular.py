@@ -131,6 +131,7 @@ class Gridded(NamedTuple):
     checkpoint: Any
     resume: Any
     regressors: Any
+    clipped: Any
 
 
 def recover_irregular(
@@ -182,6 +183,7 @@ def recover_irregular(
         sigma=estimate.sigma if series.noise is None else series.noise,
         kind=ComponentModel.name,
         outliers=none,
+        clipped=none,
         left=none,
         draw=partial(limits.draws, estimate, none),
         solve=_no_solution,

@@ -10,6 +10,7 @@ from .._array import NDArray, to_numpy
 from ..components.regression import Regression
 from ..modal.model import ModalModel
 from ..modal.modes import Modes
+from ..modal.refit_result import information_criterion
 from ..modal.standard_errors import ErrorPropagation
 from .backtesting import fit_ahead
 
@@ -44,6 +45,8 @@ class JointFit:
     rows : ndarray, shape (samples, parameters)
         Derivatives of the signal by all parameters.
     propagation : ErrorPropagation
+    information : float
+        Information criterion: the smaller, the better.
     """
 
     signal: NDArray
@@ -53,6 +56,7 @@ class JointFit:
     regression: Regression
     rows: NDArray
     propagation: ErrorPropagation
+    information: float
 
     def draws(self, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:
         """Joint draws of the signal to first order, NaN where it is left as it is."""
@@ -111,4 +115,44 @@ def fit_jointly(
         beta = beta + step
     found = replace(regression, coefficients=beta, covariance=covariance)
     stderr = propagation.errors(rows, noise)
-    return JointFit(signal, stderr, noise, modes, found, rows, propagation)
+    information = information_criterion(
+        float(rest @ rest),
+        float(values[seen] @ values[seen]),
+        numbers=len(rest),
+        parameters=rows.shape[1],
+        rank=len(modes),
+    )
+    return JointFit(signal, stderr, noise, modes, found, rows, propagation, information)
+
+
+def without_idle_modes(values: NDArray, joint: JointFit, sigma: float | None = None) -> JointFit:
+    """Leave out modes that only made up for a first error of the coefficients.
+
+    Parameters
+    ----------
+    values : ndarray
+        One real series, NaN where missing.
+    joint : JointFit
+    sigma : float, optional
+        Standard deviation of the noise, if known.
+
+    Returns
+    -------
+    JointFit
+        With as many modes as the information criterion asks for, at least one.
+    """
+    while True:
+        modes = joint.modes
+        still = modes.dampings[:, 0] == 0
+        model = ModalModel.of(modes, (len(values),), real=True, undamped=still)
+        rows = np.arange(len(model.paired))
+        if len(rows) < 2:
+            return joint
+        fits = [
+            fit_jointly(values, model.only(rows[rows != k]).to_modes(), joint.regression, sigma)
+            for k in rows
+        ]
+        best = min(fits, key=lambda fit: fit.information)
+        if best.information >= joint.information:
+            return joint
+        joint = best

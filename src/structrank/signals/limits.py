@@ -40,7 +40,7 @@ class Limits:
         """Return the limits that a caller gave, or raise an error."""
         interval_reach(level)
         gap = None if max_gap is None else not_negative_int(max_gap, "max_gap")
-        return cls(level, gap, None if bounds is None else _checked_bounds(bounds))
+        return cls(level, gap, None if bounds is None else checked_pair(bounds, "bounds"))
 
     def check(self, values: Any, axis: int | None) -> None:
         """Raise an error unless the limits make sense for samples.
@@ -152,7 +152,15 @@ def long_gaps(missing: NDArray, longest: int) -> NDArray:
     return left
 
 
-def _checked_bounds(bounds: Any) -> Bounds:
+def checked_pair(bounds: Any, name: str) -> Bounds:
+    """Return a lowest and a highest number, infinite where there is none, or raise an error.
+
+    Parameters
+    ----------
+    bounds : tuple of float or None
+    name : str
+        Name of the argument.
+    """
     pair = isinstance(bounds, (tuple, list)) and len(bounds) == 2
     numbers = [-np.inf, np.inf]
     for k, end in enumerate(bounds if pair else ()):
@@ -161,7 +169,7 @@ def _checked_bounds(bounds: Any) -> Bounds:
             numbers[k] = float(end) if pair else np.nan
     if not pair or not numbers[0] < numbers[1]:
         raise ValueError(
-            f"bounds is {bounds!r}, but (lowest, highest) is expected: two numbers in this order, "
+            f"{name} is {bounds!r}, but (lowest, highest) is expected: two numbers in this order, "
             "or None for no bound, such as (0, None)"
         )
     return numbers[0], numbers[1]

@@ -22,6 +22,7 @@ from .caller import status_of
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import channel_units
 from .channels import channel_axis, from_channels
+from .clipped import given_clipping, recover_clipped
 from .effort import checked
 from .estimates import Estimate
 from .estimation import AUTO, Found
@@ -59,6 +60,7 @@ def recover(
     season: float | Sequence[float] | None = None,
     max_gap: int | None = None,
     bounds: tuple[float | None, float | None] | None = None,
+    clipped: tuple[float | None, float | None] | None = None,
     dt: float | None = None,
     regular: bool | str | float = False,
     times: Any = None,
@@ -133,6 +135,11 @@ def recover(
         answer is conditioned on them, value by value: the mean and the standard deviation of the
         Gaussian distribution of each value inside the bounds, and quantiles of that of a new
         sample, moved where they would leave out the mean. Samples may lie outside.
+    clipped : tuple of float, optional
+        Levels at which the samples of one real series were clipped, None for no level: `(-1, 1)`,
+        or `(None, 5)` for a sensor that ends at 5. A sample at or beyond its level is only known
+        to lie there or beyond. Modes get the likelihood of the inequalities; components get their
+        Gaussian approximations (expectation propagation). Other estimates do not compete.
     dt : float, optional
         Seconds between samples, for frequencies in Hz and times in seconds. Default: from the
         index, if it has times, or a unit in its name such as "time (ms)".
@@ -224,6 +231,10 @@ def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
     known = _known(plain, values, axis, asked.kind, asked.season, sigma, asked.robust)
     units = channel_units(values, axis, centre=rank is mu is None, scale=sigma is mu is None)
     problem = hankel_problem(units.common(values), asked.window, axis)
+    clipping = given_clipping(asked.clipped, values, axis)
+    if clipping is not None:
+        arguments = {**vars(asked), "samples": samples, "regular": False}
+        return recover_clipped(recover, arguments, clipping, known)
     if asked.regressors is not None:
         return recover_beside(recover, {**vars(asked), "samples": samples, "regular": False}, known)
     may_be_large = asked.window is rank is None and asked.kind == AUTO
@@ -236,7 +247,7 @@ def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
     status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
     return Recovery(
         **_answer(limits, estimate, given, axis, from_channels(outliers, axis)),
-        **_how_found(found, estimate, known, sampling),
+        **_how_found(found, estimate, known, sampling, samples),
         channels=axis,
         samples=samples,
         groups=groups,
@@ -270,7 +281,7 @@ def _answer(
 
 
 def _how_found(
-    found: Found, estimate: Estimate, known: Known, sampling: Sampling | None
+    found: Found, estimate: Estimate, known: Known, sampling: Sampling | None, samples: Any
 ) -> dict[str, Any]:
     """What a `Recovery` says about how it was found."""
     sigma = known.sigma if estimate.sigma is None else estimate.sigma
@@ -283,5 +294,6 @@ def _how_found(
         "selection": found.selection,
         "seasons": known.seasons,
         "regression": None,
+        "clipped": np.zeros(np.shape(samples), dtype=bool),
         "sampling": sampling,
     }

@@ -66,6 +66,8 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         components is their number of states.
     outliers : ndarray of bool
         Samples that were taken for gross errors; none unless asked for.
+    clipped : ndarray of bool
+        Samples at or beyond the levels `clipped`: they are only known to lie there or beyond.
     left : ndarray of bool
         Values in gaps longer than `max_gap`: they stay NaN, and so do their errors.
     draw : callable or None
@@ -114,6 +116,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     sigma: Any
     kind: str
     outliers: NDArray
+    clipped: NDArray
     left: NDArray
     draw: ErrorDraws | None
     solve: Callable[[], Result]
@@ -229,6 +232,8 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             ("estimate", self.candidate.label),
             *([] if self.regression is None else [("regressors", self.regression.text())]),
         ]
+        if np.any(self.clipped):
+            rows.append(("clipped", f"{np.count_nonzero(self.clipped)} values"))
         if np.any(self.left):
             rows.append(("left missing", f"{np.count_nonzero(self.left)} values in long gaps"))
         if self.status is Status.MAX_TIME:

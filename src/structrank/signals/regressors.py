@@ -16,7 +16,7 @@ from ..io.appending import appended
 from ..io.containers import Unwrapped, unwrap
 from .candidates import FitOfModes
 from .estimates import ErrorDraws, interval_reach
-from .joint_modes import fit_jointly
+from .joint_modes import fit_jointly, without_idle_modes
 from .regressor_table import RegressorTable
 from .solutions import Known
 from .units import with_sampling
@@ -54,6 +54,15 @@ class _Given:
         return fit_regression(
             self.values, self.table.values, self.table.names, periods=seasons, noise=noise
         )
+
+    def without(self, regression: Regression) -> Any:
+        """The samples less what regressors add, in their container."""
+        return self.container.wrap(self.values - regression.effect)
+
+
+def _is_modal(found: Recovery) -> bool:
+    """Whether a series was found to be a sum of modes."""
+    return found.kind == FitOfModes.name and found.modes is not None and len(found.modes) > 0
 
 
 def index_of(samples: Any) -> Any:
@@ -102,11 +111,9 @@ def recover_beside(
     others = {name: asked[name] for name in ("bounds", "robust")}
     given = _Given.of(asked["samples"], asked["regressors"], asked["channels"], others)
     regression = given.fitted(known.seasons, known.levels)
-    rest = given.container.wrap(given.values - regression.effect)
-    found = recover(**{**asked, "samples": rest, "regressors": None})
-    modal = found.kind == FitOfModes.name and found.modes is not None and len(found.modes) > 0
-    if modal and known.levels is None:
-        return _beside_modes(found, given, regression, known.sigma)
+    found = recover(**{**asked, "samples": given.without(regression), "regressors": None})
+    if _is_modal(found) and known.levels is None:
+        return _beside_modes(found, given, regression, known.sigma, known.rank is None)
     directions = regression.directions(given.values, regression.values)
     draw = None
     if found.draw is not None:
@@ -142,7 +149,7 @@ def forecast_beside(
     index, names = index_of(given.samples), given.table.names
     later = RegressorTable.after(asked["future_regressors"], asked["steps"], index, names)
     regression = given.fitted(seasons)
-    rest = given.container.wrap(given.values - regression.effect)
+    rest = given.without(regression)
     none = {"regressors": None, "future_regressors": None}
     return _ahead(
         forecast(**{**asked, "samples": rest, **none}), given.samples, regression, later.values
@@ -232,11 +239,13 @@ def _draws(
 
 
 def _beside_modes(
-    found: Recovery, given: _Given, regression: Regression, sigma: float | None
+    found: Recovery, given: _Given, regression: Regression, sigma: float | None, free: bool
 ) -> Recovery:
     """A sum of modes and its regressors, fitted together."""
     assert found.modes is not None
     joint = fit_jointly(given.values, found.modes, regression, sigma)
+    if free:
+        joint = without_idle_modes(given.values, joint, sigma)
     reach = interval_reach(found.level)
     spread = np.hypot(joint.stderr, joint.sigma)
     parts = {

@@ -1,0 +1,151 @@
+"""Clipped samples as inequalities: `recover` for one real series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._array import NDArray, to_numpy
+from .._checks import first_given, one_real_series
+from .._watch import clock
+from ..io.containers import unwrap
+from .candidates import ComponentModel, ConvexSolution, FitOfModes
+from .clipped_modes import ClippedModes, fit_clipped_modes
+from .clipped_series import ClippedSeries, Clipping, fit_clipped
+from .estimates import interval_reach
+from .limits import Limits, checked_pair
+from .problems import SignalSizes
+from .solutions import Known
+from .units import with_sampling
+
+if TYPE_CHECKING:
+    from .recovery_result import Recovery
+
+NOT_BESIDE = ("mu", "bounds", "robust", "regressors", "checkpoint", "resume")
+
+
+def given_clipping(
+    levels: Any, values: Any, channels: int | None, *, fewest: int = SignalSizes().fewest_samples
+) -> Clipping | None:
+    """Find clipped samples by the levels that a caller gave, or raise an error.
+
+    Parameters
+    ----------
+    levels : tuple of float or None
+        Lowest and highest level, None for none.
+    values : array
+        The samples.
+    channels : int or None
+        The axis that holds channels.
+    fewest : int
+        Samples that are not clipped, at least.
+
+    Returns
+    -------
+    Clipping or None
+        None if no levels are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.signals.clipped import given_clipping
+    >>> given_clipping((None, 3), np.array([1.0, 3, 2, 0, 1]), None).high
+    array([False,  True, False, False, False])
+    """
+    if levels is None:
+        return None
+    pair, host = checked_pair(levels, "clipped"), to_numpy(values)
+    one_real_series(host, channels, "clipped is", "levels of clipping are")
+    clipping = Clipping.of(host, pair)
+    left = np.count_nonzero(~np.isnan(host) & ~clipping.all)
+    if left < fewest:
+        raise ValueError(
+            f"{left} samples lie between the levels {levels!r}, but {fewest} or more are expected: "
+            "clipped says at which levels the samples were clipped"
+        )
+    return clipping
+
+
+def recover_clipped(
+    recover: Callable[..., Recovery], asked: dict[str, Any], clipping: Clipping, known: Known
+) -> Recovery:
+    """Recover a series whose clipped samples are only known to lie beyond a level.
+
+    What kind of series it is, is found without the clipped samples. Then modes, or else
+    components, are fitted to samples and inequalities.
+
+    Parameters
+    ----------
+    recover : callable
+        The function that recovers a series.
+    asked : dict of str to object
+        Its arguments.
+    clipping : Clipping
+    known : Known
+        What the arguments say about the series.
+
+    Returns
+    -------
+    Recovery
+    """
+    began = clock()
+    others = {name: asked[name] for name in NOT_BESIDE}
+    others["kind"] = asked["kind"] if asked["kind"] == ConvexSolution.name else None
+    others["sigma"] = asked["sigma"] if known.levels is not None else None
+    other = first_given(others)
+    if other is not None:
+        raise ValueError(
+            f"clipped and {other} are given, which do not go together: pass one of both"
+        )
+    given = unwrap(asked["samples"])
+    values = to_numpy(given.values).astype(float)
+    rest = given.wrap(np.where(clipping.all, np.nan, values))
+    first = recover(**{**asked, "samples": rest, "clipped": None, "max_gap": None})
+    modal = first.kind == FitOfModes.name and first.modes is not None and len(first.modes) > 0
+    found: ClippedModes | ClippedSeries
+    if modal:
+        assert first.modes is not None
+        found = fit_clipped_modes(values, clipping, first.modes, known.sigma)
+        modes = with_sampling(found.modes, first.sampling)
+        how = {"kind": FitOfModes.name, "modes": modes, "rank": len(found.modes)}
+    else:
+        found = fit_clipped(values, clipping, periods=known.seasons)
+        how = {"kind": ComponentModel.name, "modes": None, "rank": found.fitted.order}
+    return _answer(first, found, how, asked, clipping, clock() - began)
+
+
+def _answer(
+    first: Recovery,
+    found: ClippedModes | ClippedSeries,
+    how: dict[str, Any],
+    asked: dict[str, Any],
+    clipping: Clipping,
+    seconds: float,
+) -> Recovery:
+    """The result, with values left out in long gaps."""
+    given = unwrap(asked["samples"])
+    missing = np.isnan(to_numpy(given.values))
+    left = Limits(first.level, asked["max_gap"]).left(missing, None)
+    width = interval_reach(first.level) * found.deviation
+
+    def wrapped(part: NDArray) -> Any:
+        return given.wrap(np.where(left, np.nan, part))
+
+    return replace(
+        first,
+        **how,
+        signal=wrapped(found.signal),
+        stderr=wrapped(found.stderr),
+        lower=wrapped(found.signal - width),
+        upper=wrapped(found.signal + width),
+        sigma=found.sigma,
+        left=left,
+        clipped=clipping.all,
+        draw=partial(found.draws, left),
+        samples=asked["samples"],
+        seconds=seconds,
+    )
