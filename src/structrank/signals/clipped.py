@@ -25,7 +25,7 @@ from .units import with_sampling
 if TYPE_CHECKING:
     from .recovery_result import Recovery
 
-NOT_BESIDE = ("mu", "bounds", "robust", "regressors", "checkpoint", "resume")
+NOT_BESIDE = ("mu", "bounds", "robust", "regressors", "known_frequencies", "checkpoint", "resume")
 
 
 def given_clipping(

@@ -132,6 +132,7 @@ class Gridded(NamedTuple):
     resume: Any
     regressors: Any
     clipped: Any
+    known_frequencies: Any
 
 
 def recover_irregular(

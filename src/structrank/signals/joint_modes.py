@@ -92,17 +92,10 @@ def fit_jointly(
     JointFit
     """
     X, beta, seen = regression.values, regression.coefficients, ~np.isnan(values)
-    k, length = len(beta), len(values)
+    k = len(beta)
     for _ in range(steps.most):
-        still = modes.dampings[:, 0] == 0
-        fit = fit_ahead(values - X @ beta, length, modes, sigma=None, undamped=still)
-        assert fit.modes is not None  # it was started from modes
-        modes = fit.modes
-        still = modes.dampings[:, 0] == 0
-        model = ModalModel.of(modes, (length,), real=True, undamped=still)
-        rows = model.rows((np.arange(length), np.zeros(length, dtype=int)))[1]
-        rows = np.concatenate([rows, X], axis=1)
-        signal = to_numpy(fit.y) + X @ beta
+        modes, signal, rows = _refitted(values - X @ beta, modes)
+        rows, signal = np.concatenate([rows, X], axis=1), signal + X @ beta
         rest = (values - signal)[seen]
         propagation = ErrorPropagation(rows[seen])
         freedom = max(np.count_nonzero(seen) - rows.shape[1], 1)
@@ -125,6 +118,20 @@ def fit_jointly(
     return JointFit(signal, stderr, noise, modes, found, rows, propagation, information)
 
 
+def _refitted(values: NDArray, modes: Modes) -> tuple[Modes, NDArray, NDArray]:
+    """Modes fitted from given ones, their sum, and its derivatives by their parameters."""
+    length = len(values)
+    if len(modes) == 0:
+        return modes, np.zeros(length), np.zeros((length, 0))
+    still = modes.dampings[:, 0] == 0
+    fit = fit_ahead(values, length, modes, sigma=None, undamped=still)
+    assert fit.modes is not None  # it was started from modes
+    still = fit.modes.dampings[:, 0] == 0
+    model = ModalModel.of(fit.modes, (length,), real=True, undamped=still)
+    rows = model.rows((np.arange(length), np.zeros(length, dtype=int)))[1]
+    return fit.modes, to_numpy(fit.y), rows
+
+
 def without_idle_modes(values: NDArray, joint: JointFit, sigma: float | None = None) -> JointFit:
     """Leave out modes that only made up for a first error of the coefficients.
 
@@ -139,20 +146,18 @@ def without_idle_modes(values: NDArray, joint: JointFit, sigma: float | None = N
     Returns
     -------
     JointFit
-        With as many modes as the information criterion asks for, at least one.
+        With as many modes as the information criterion asks for.
     """
-    while True:
-        modes = joint.modes
-        still = modes.dampings[:, 0] == 0
-        model = ModalModel.of(modes, (len(values),), real=True, undamped=still)
+    while len(joint.modes):
+        still = joint.modes.dampings[:, 0] == 0
+        model = ModalModel.of(joint.modes, (len(values),), real=True, undamped=still)
         rows = np.arange(len(model.paired))
-        if len(rows) < 2:
-            return joint
         fits = [
             fit_jointly(values, model.only(rows[rows != k]).to_modes(), joint.regression, sigma)
             for k in rows
         ]
         best = min(fits, key=lambda fit: fit.information)
         if best.information >= joint.information:
-            return joint
+            break
         joint = best
+    return joint

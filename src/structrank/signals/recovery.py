@@ -30,6 +30,7 @@ from .finding import find_signal
 from .given_seasons import given_seasons
 from .independent import INDEPENDENT, recover_independent
 from .irregular import Control, Gridded, recover_irregular
+from .known_frequencies import given_tones, recover_with_tones
 from .limits import Limits
 from .noise_levels import NoiseLevels
 from .problems import hankel_problem
@@ -58,6 +59,7 @@ def recover(
     kind: str = AUTO,
     level: float = 0.95,
     season: float | Sequence[float] | None = None,
+    known_frequencies: float | Sequence[float] | None = None,
     max_gap: int | None = None,
     bounds: tuple[float | None, float | None] | None = None,
     clipped: tuple[float | None, float | None] | None = None,
@@ -128,6 +130,12 @@ def recover(
         Known season of a real series in samples, or two: `(24, 168)` for day and week in hours.
         The components have it instead of one that they search for, with the harmonics that the
         samples show. Components without a season and other estimates compete.
+    known_frequencies : float or sequence of float, optional
+        Frequencies that one real series is known to have: in cycles per sample, or in the unit of
+        frequencies if the time between samples is known (Hz with dt). Undamped modes are held
+        there, and their amplitudes are fitted beside whatever else is found. `rank` counts the
+        other modes. If components are returned, `Recovery.regression` has the amplitudes of
+        cosines and sines.
     max_gap : int, optional
         Longest gap of a series to fill, in samples. Longer ones stay NaN (`Recovery.left`).
     bounds : tuple of float, optional
@@ -235,6 +243,10 @@ def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
     if clipping is not None:
         arguments = {**vars(asked), "samples": samples, "regular": False}
         return recover_clipped(recover, arguments, clipping, known)
+    tones = given_tones(asked.known_frequencies, values, axis, sampling)
+    if tones is not None:
+        arguments = {**vars(asked), "samples": samples, "regular": False}
+        return recover_with_tones(recover, arguments, known, tones)
     if asked.regressors is not None:
         return recover_beside(recover, {**vars(asked), "samples": samples, "regular": False}, known)
     may_be_large = asked.window is rank is None and asked.kind == AUTO

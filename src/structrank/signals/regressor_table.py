@@ -53,7 +53,7 @@ class RegressorTable:
 
         Parameters
         ----------
-        given : array, Series or DataFrame
+        given : array, Series, DataFrame or RegressorTable
             One column, or several side by side.
         length : int
             Number of samples.
@@ -62,6 +62,8 @@ class RegressorTable:
         title : str
             Name of the argument.
         """
+        if isinstance(given, RegressorTable):
+            return given
         if index is not None and hasattr(given, "reindex") and hasattr(given, "iloc"):
             given = _aligned(given, index, title)
         names = getattr(given, "columns", None)

@@ -14,6 +14,7 @@ from .._checks import first_given, one_real_series
 from ..components.regression import Regression, fit_regression
 from ..io.appending import appended
 from ..io.containers import Unwrapped, unwrap
+from ..modal.modes import Modes
 from .candidates import FitOfModes
 from .estimates import ErrorDraws, interval_reach
 from .joint_modes import fit_jointly, without_idle_modes
@@ -58,11 +59,6 @@ class _Given:
     def without(self, regression: Regression) -> Any:
         """The samples less what regressors add, in their container."""
         return self.container.wrap(self.values - regression.effect)
-
-
-def _is_modal(found: Recovery) -> bool:
-    """Whether a series was found to be a sum of modes."""
-    return found.kind == FitOfModes.name and found.modes is not None and len(found.modes) > 0
 
 
 def index_of(samples: Any) -> Any:
@@ -112,7 +108,7 @@ def recover_beside(
     given = _Given.of(asked["samples"], asked["regressors"], asked["channels"], others)
     regression = given.fitted(known.seasons, known.levels)
     found = recover(**{**asked, "samples": given.without(regression), "regressors": None})
-    if _is_modal(found) and known.levels is None:
+    if found.kind == FitOfModes.name and known.levels is None:
         return _beside_modes(found, given, regression, known.sigma, known.rank is None)
     directions = regression.directions(given.values, regression.values)
     draw = None
@@ -242,8 +238,9 @@ def _beside_modes(
     found: Recovery, given: _Given, regression: Regression, sigma: float | None, free: bool
 ) -> Recovery:
     """A sum of modes and its regressors, fitted together."""
-    assert found.modes is not None
-    joint = fit_jointly(given.values, found.modes, regression, sigma)
+    none = Modes(np.zeros((0, 1)), 0.0, np.zeros(0))
+    modes = none if found.modes is None else found.modes
+    joint = fit_jointly(given.values, modes, regression, sigma)
     if free:
         joint = without_idle_modes(given.values, joint, sigma)
     reach = interval_reach(found.level)
