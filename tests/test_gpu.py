@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from structrank import (
     choose_rank,
     denoise,
     empirical_covariances,
+    estimate_cost,
     find_modes,
     find_outliers,
     forecast,
@@ -50,7 +52,7 @@ from structrank import (
     solve_within,
     spectral_problem,
 )
-from structrank._array import namespace, to_numpy
+from structrank._array import free_memory, namespace, to_numpy
 from structrank.solvers.rivals import cadzow, fiht, hsnld, projected_gradient
 
 pytestmark = [
@@ -344,3 +346,45 @@ def test_no_signal_leaves_the_device_inside_a_solve(name, moved, monkeypatch):
     # step comes from the host.
     assert few.down == many.down <= 2
     assert many.up - few.up <= 2
+
+
+# -- memory ---------------------------------------------------------------------------------
+
+
+def device_peak(work, array):
+    """Largest memory of a call on a GPU, beyond what was there before; None if it is not known."""
+    if type(array).__module__.startswith("torch"):
+        cuda = sys.modules["torch"].cuda
+        cuda.empty_cache()
+        cuda.reset_peak_memory_stats()
+        before = cuda.memory_allocated()
+        work()
+        return cuda.max_memory_allocated() - before
+    if type(array).__module__.startswith("cupy"):
+        pool = sys.modules["cupy"].get_default_memory_pool()
+        pool.free_all_blocks()
+        before = pool.total_bytes()
+        work()
+        return pool.total_bytes() - before  # it never shrinks by itself
+    return None
+
+
+@pytest.mark.skipif(ON_PROCESSOR, reason="the memory of a GPU")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_estimated_memory_and_time(dtype, moved):
+    n = 2**20
+    b, seen = gappy(n, dtype)
+    problem = Problem(Hankel(n, window=n // 2), moved(b), 1.0, Weighted("lifted", seen))
+    problem = Problem(problem.structure, problem.b, 0.1 * mu_max(problem), problem.measure)
+    how = {"search_steps": 10, "search_tolerance": 0.0, "stop": Stop(3, None, None)}
+    rank = gcgls(problem, 1.0, **how).rank  # plans of FFTs are kept
+    cost = estimate_cost(problem, rank=rank)
+    measured = device_peak(lambda: gcgls(problem, 1.0, **how), problem.b)
+    if measured is None:
+        pytest.skip("the library does not tell its peak memory")
+    assert cost.memory[0] <= measured <= cost.memory[1], measured / b.nbytes
+    assert 0 < free_memory(problem.b) < 1e12
+    assert cost.advice == ""
+    began = time.perf_counter()
+    gcgls(problem, 1.0, stop=Stop(60, None, None, 1e-3))
+    assert cost.seconds[0] / 2 < time.perf_counter() - began < 2 * cost.seconds[1]

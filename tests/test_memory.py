@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from conftest import nightly
 
-from structrank import Hankel, Problem, Stop, Weighted, gcgls, mu_max
+from structrank import Hankel, Problem, Stop, Weighted, estimate_cost, gcgls, mu_max
 from structrank._array import transforms
+from structrank.signals import cost as module
+from structrank.solvers import memory_demand
 
 
 def gappy_modes(length, count=8):
@@ -52,3 +56,52 @@ def test_large_signals_keep_the_last_gradient_in_single_precision():
     memory, rank = peak(gappy_modes(2**18))
     assert rank == 8
     assert memory <= 88
+
+
+@pytest.mark.parametrize(
+    ("dtype", "count"),
+    [("complex128", 2), ("float64", 8), nightly("complex64", 16), nightly("float32", 8)],
+)
+def test_the_estimated_peak_is_that_of_a_solve(dtype, count):
+    problem = gappy_modes(2**13, count)
+    b = problem.b if dtype.startswith("complex") else problem.b.real
+    problem = Problem(problem.structure, b.astype(dtype), problem.mu, problem.measure)
+    measured, rank = peak(problem)
+    low, high = estimate_cost(problem, rank=rank).memory
+    assert low <= measured * problem.b.nbytes <= high
+    assert high / low == pytest.approx(1.3**2)
+
+
+def test_the_time_of_a_solve_is_in_its_range():
+    problem = gappy_modes(2**12)
+    cost = estimate_cost(problem, rank=8)
+    began = time.process_time()
+    gcgls(problem, 1.0, stop=Stop(60, None, None, 1e-3))
+    assert cost.seconds[0] / 2 < time.process_time() - began < 2 * cost.seconds[1]
+    assert cost.route == "gcgls at rank 8"
+    assert estimate_cost(problem, max_time=1e-6).seconds == (1e-6, 1e-6)
+
+
+def test_what_cannot_fit_is_refused_before_any_work(monkeypatch):
+    problem = gappy_modes(2**10)
+    monkeypatch.setattr(memory_demand, "machine_memory", lambda: 1e5)
+    with pytest.raises(MemoryError, match=r"at least 435 kB .* 100 kB .* single precision halves"):
+        gcgls(problem, 1.0)
+    cost = estimate_cost(problem)
+    assert "too large" in repr(cost)
+    assert "recover_patches" in cost.advice
+    monkeypatch.setattr(memory_demand, "machine_memory", lambda: None)
+    assert estimate_cost(problem).advice == ""
+
+
+def test_the_advice_for_samples(monkeypatch):
+    monkeypatch.setattr(module, "machine_memory", lambda: 1e3)
+    assert "recover_patches" in estimate_cost(np.cos(np.arange(200.0))).advice
+
+
+def test_arguments_of_recover_do_not_suit_a_problem():
+    problem = gappy_modes(2**6)
+    with pytest.raises(ValueError, match="kind='refit' is given, but it is for recover"):
+        estimate_cost(problem, kind="refit")
+    with pytest.raises(ValueError, match="rank"):
+        estimate_cost(problem, rank=0)

@@ -4,6 +4,7 @@ NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_back
 BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
+from .device_memory import free_memory
 from .factorizations import inverse, singular_values, svd, svd_stack
 from .namespace import (
     Array,
@@ -38,6 +39,7 @@ __all__ = [
     "epsilon",
     "fft",
     "fft_length",
+    "free_memory",
     "gram",
     "grams",
     "ifft",

@@ -114,10 +114,16 @@ def _bytes(size: str | float) -> float:
 
 def _default(sizes: Sizes) -> float:
     """A share of the memory of the machine, or of the container."""
+    memory = machine_memory()
+    return sizes.unknown if memory is None else sizes.share * memory
+
+
+def machine_memory() -> float | None:
+    """Bytes of memory of the machine, or of the container; None if the system does not tell."""
     try:
         memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):  # Windows
-        return sizes.unknown
+        return None
     with suppress(OSError, ValueError):  # no container, or one without a limit
         memory = min(memory, float(CONTAINER.read_text()))
-    return sizes.share * memory
+    return memory

@@ -19,6 +19,7 @@ from .checkpoint import Checkpoint, saving_for
 from .driver import Callback, run
 from .gradient_state import Accuracy
 from .memory import Memory
+from .memory_demand import check_memory
 from .result import Result
 from .state import State
 from .stopping import Stop
@@ -203,6 +204,7 @@ def gcgls(
         "search_tolerance": search_tolerance,
     }
     saving = saving_for("gcgls", problem, checkpoint, resume, lam=lam, **settings)
+    check_memory(problem)
     memory = None if saving is None else saving.memory
     states = gcgls_states(problem, lam, **settings, start=start, stop=stop, rng=rng, memory=memory)
     return run(
