@@ -21,8 +21,7 @@ from .runs import Download, Outcome, Run, stop_all
 from .uploads import Reading, Upload, stored
 from .work import Wish, report, samples_picture
 
-WIDE = PageLayout(font_size=11)
-NARROW = PageLayout(font_size=9)
+LAYOUT = PageLayout(font_size=9)
 NARROW_INCHES = 4.1  # of a picture on a phone
 
 Kept = TypeVar("Kept")
@@ -140,9 +139,7 @@ class Desk:
             figure.set_size_inches(NARROW_INCHES, figure.get_figheight())
 
         with self._drawing:  # matplotlib has one set of parameters for all threads
-            if narrow:
-                return drawn(replace(picture, draw=slim), NARROW, None)[:2]
-            return drawn(picture, WIDE, None)[:2]
+            return drawn(replace(picture, draw=slim) if narrow else picture, LAYOUT, None)[:2]
 
     def _next(self) -> int:
         with self._lock:

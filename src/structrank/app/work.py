@@ -72,11 +72,12 @@ class Wish:
         if self.upload.reading.irregular:
             options["times"] = times_of(given, self.upload.path.name)
         found, parts = self._found(given.samples, channels=given.channels, **options)
+        band = "its 95% band" if _is_series(found) else "its standard errors"
         pictures = {
             "signal": Picture(
                 found.plot,
-                "The signal over the samples, with its 95% band",
-                "Samples, gaps, the signal and its 95% band.",
+                f"The signal and its samples, with {band}",
+                f"Samples, gaps, the signal and {band}.",
                 int(np.size(found.signal)),
             )
         }
@@ -153,9 +154,13 @@ def samples_picture(given: Given) -> Picture:
 
 def _components(found: Recovery) -> SignalComponents | None:
     """The components of series; None if the signal cannot be divided."""
-    if np.ndim(found.signal) > (found.channels is not None) + 1:
+    if not _is_series(found):
         return None  # images have none that can be drawn
     try:
         return found.components()
     except ValueError:  # several channels without modes
         return None
+
+
+def _is_series(found: Recovery) -> bool:
+    return np.ndim(found.signal) == 1 + (found.channels is not None)

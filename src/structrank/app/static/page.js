@@ -5,7 +5,8 @@ const byId = (id) => document.getElementById(id);
 const narrow = () => (window.innerWidth < 600 ? "1" : "");
 const TITLES = { impute: "Filled", recover: "Recovered", forecast: "Forecast" };
 let file = null; // what the server said about the file
-let run = null; // the number of the run that the page waits for
+let run = null; // the number of the run that can be stopped
+let turn = 0; // grows with every wish: answers to older ones are not shown
 
 function show(element, text) {
   element.textContent = text || "";
@@ -123,6 +124,10 @@ function chosenColumns() {
   return ticks().filter((input) => input.checked && input.value).map((input) => Number(input.value));
 }
 
+function isImage() {
+  return file.whole && !chosenColumns().length;
+}
+
 function columnTicked(event) {
   const whole = ticks().find((input) => input.value === "");
   if (whole && event.target === whole) {
@@ -130,6 +135,7 @@ function columnTicked(event) {
   } else if (whole) {
     whole.checked = chosenColumns().length === 0;
   }
+  forget();
   chosenChanged();
 }
 
@@ -137,10 +143,9 @@ function chosenChanged() {
   const ready = !file.error && !file.problem && (file.whole || chosenColumns().length > 0);
   byId("work").hidden = !ready;
   byId("samples").hidden = !ready;
-  byId("result").hidden = true;
   if (!ready) return;
   const image = byId("samples").querySelector("img");
-  image.className = file.whole && !chosenColumns().length ? "" : "lines";
+  image.className = isImage() ? "" : "lines";
   image.src = `files/${file.id}/samples?columns=${chosenColumns()}&narrow=${narrow()}&${Date.now()}`;
 }
 
@@ -158,27 +163,26 @@ async function start(event) {
 }
 
 async function follow(begin, end) {
+  const mine = ++turn;
   show(byId("run-error"), "");
   byId("start").disabled = true;
   byId("stop").hidden = byId("stop").disabled = false;
   try {
     let state = await begin();
-    run = state.id;
-    const mine = run;
-    while (state.state === "running") {
+    while (mine === turn && state.state === "running") {
+      run = state.id;
       const said = state.stopped ? "stopping" : state.said;
       byId("progress").textContent = `${said} (${state.seconds.toFixed(0)} s)`;
       await new Promise((wake) => setTimeout(wake, state.seconds < 3 ? 150 : 500));
-      if (run !== mine) return;
-      state = await ask(`runs/${mine}`);
-      if (run !== mine) return;
+      if (mine === turn) state = await ask(`runs/${state.id}`);
     }
+    if (mine !== turn) return;
     if (state.state === "failed") show(byId("run-error"), state.error);
     else end(state);
   } catch (error) {
-    show(byId("run-error"), error.message);
+    if (mine === turn) show(byId("run-error"), error.message);
   }
-  idle();
+  if (mine === turn) idle();
 }
 
 function idle() {
@@ -189,6 +193,7 @@ function idle() {
 }
 
 function forget() {
+  turn += 1;
   if (run !== null) post(`runs/${run}/stop`).catch(() => {});
   byId("result").hidden = true;
   show(byId("run-error"), "");
@@ -220,10 +225,18 @@ function picture(id, one) {
   const image = document.createElement("img");
   const caption = document.createElement("figcaption");
   image.alt = one.alternative;
-  image.className = file.whole && !chosenColumns().length ? "" : "lines";
-  image.src = `runs/${id}/pictures/${one.name}?narrow=${narrow()}`;
   caption.textContent = one.caption;
-  figure.append(image, caption);
+  if (isImage()) { // three side by side: they scroll on a phone
+    const wide = document.createElement("div");
+    Object.assign(wide, { className: "wide", tabIndex: 0, role: "region" });
+    wide.ariaLabel = one.alternative;
+    wide.append(image);
+    figure.append(wide, caption);
+  } else {
+    image.className = "lines";
+    figure.append(image, caption);
+  }
+  image.src = `runs/${id}/pictures/${one.name}?narrow=${isImage() ? "" : narrow()}`;
   return figure;
 }
 
