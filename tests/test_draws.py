@@ -9,8 +9,12 @@ from structrank import impute, recover
 from structrank.components import Components
 from structrank.components.draws import DrawSizes, signal_draws
 from structrank.components.likelihood import ComponentFit
+from structrank.signals.candidates import LocalWindows
+from structrank.signals.candidates.base import ErrorProfile, Prediction
 from structrank.signals.channel_estimate import merged
+from structrank.signals.choice import combine
 from structrank.signals.estimates import Estimate
+from structrank.signals.limits import Limits
 
 T = np.arange(120)
 GAP = (T >= 50) & (T < 65)
@@ -131,6 +135,56 @@ def test_estimates_without_a_distribution_say_so():
         found.draws(3)
     with pytest.raises(ValueError, match="n is 0"):
         recover(np.cos(0.3 * T)).draws(0)
+
+
+class Flat(Prediction):
+    """A prediction of one number everywhere."""
+
+    def __init__(self, value, profile=None):
+        super().__init__(LocalWindows(), np.array([0.5, -0.5]), profile)
+        self.value = value
+
+    def estimate(self):
+        return Estimate(np.full(6, self.value), None, 1)
+
+
+def test_an_average_has_the_joint_errors_of_components_in_its_own_size():
+    def equal(n, rng):
+        return np.repeat(rng.standard_normal((n, 1)), 6, axis=1)
+
+    share = np.full(6, 0.8)
+    profile = ErrorProfile(np.ones(2), np.linspace(1, 2, 6), share, equal)
+    chosen = [Flat(1.0), Flat(2.0)]
+    found = combine(chosen, [*chosen, Flat(9.0, profile)], np.zeros(6))
+    np.testing.assert_allclose(found.signal, 1.5)
+    np.testing.assert_allclose(found.stderr, 0.4 * np.linspace(1, 2, 6))
+    draws = Limits(0.95).draws(found, np.zeros(6, bool), 4000, np.random.default_rng(0))
+    np.testing.assert_allclose(draws.std(axis=0), found.stderr, rtol=0.05)
+    assert np.corrcoef(draws.T).min() > 0.999
+    assert combine(chosen, chosen, np.zeros(6)).errors is None
+
+
+@pytest.mark.nightly
+def test_sums_over_gaps_lie_where_draws_of_averages_say():
+    inside, apart = [], []
+    for seed in range(16):
+        rng, x = np.random.default_rng(seed), np.zeros(100)
+        for t in range(2, 100):
+            x[t] = 1.5 * x[t - 1] - 0.7 * x[t - 2] + rng.standard_normal()
+        truth = x + np.cumsum(0.5 * rng.standard_normal(100))
+        y, gaps = truth + 0.3 * rng.standard_normal(100), (slice(40, 48), slice(70, 74))
+        for gap in gaps:
+            y[gap] = np.nan
+        found = recover(y)
+        assert found.kind == "average"
+        draws = found.draws(400)
+        for gap in gaps:
+            low, high = np.quantile(draws[:, gap].sum(axis=1), [0.025, 0.975])
+            inside.append(low < truth[gap].sum() < high)
+            alone = 1.96 * np.sqrt(np.sum(found.stderr[gap] ** 2))
+            apart.append(abs(found.signal[gap].sum() - truth[gap].sum()) < alone)
+    assert np.mean(inside) > 0.8
+    assert np.mean(inside) > np.mean(apart) + 0.1
 
 
 def test_many_draws_are_made_in_parts():

@@ -96,7 +96,8 @@ def combine(
     chosen : sequence of Prediction
         The estimates to average. The rank is that of the first candidate among them.
     predictions : sequence of Prediction
-        All of the trial: one of them may know how the size of errors varies along the signal.
+        All of the trial: one of them may know how the size of errors varies along the signal, and
+        how errors of neighbours are related.
     reference : array
         An array of the library and precision of the signal.
 
@@ -115,6 +116,8 @@ def combine(
     stderr = deviation * everywhere(profile.share, y)
     alone = estimates[0] if len(estimates) == 1 else None
     result = next((e.result for e in estimates if e.result is not None), None)
+    joint = (p.profile.draws for p in predictions if p.profile is not None)
+    errors = next((draws for draws in joint if draws is not None), None)
     return Estimate(
         y,
         stderr,
@@ -122,5 +125,5 @@ def combine(
         sigma=None if alone is None else alone.sigma,
         result=result,
         deviation=deviation,
-        errors=None if alone is None else alone.errors,
+        errors=errors,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._array import Array, NDArray, like
 from ...model.problem import Problem
-from ..estimates import Estimate, FirstEstimate
+from ..estimates import ErrorDraws, Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
 
@@ -28,11 +28,15 @@ class ErrorProfile:
     share : ndarray
         Share of the error of a new sample that is the error of the signal, in the same shape. One
         if the noise is not known.
+    draws : callable or None
+        Joint draws of such errors, over their standard errors, as `Estimate.errors`; None if they
+        are not known.
     """
 
     held_out: NDArray
     signal: NDArray
     share: NDArray = field(default_factory=lambda: np.ones(()))
+    draws: ErrorDraws | None = None
 
     def error(self, residual: NDArray) -> NDArray:
         """Return the root mean square of residuals, for every value of the signal."""

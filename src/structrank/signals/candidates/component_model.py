@@ -44,9 +44,9 @@ class ComponentModel(Candidate):
         spread = np.concatenate([(weights * found.deviation)[part] for found, part in pairs])
         (found,) = fitted.smooth([samples])
         share = found.stderr / np.maximum(found.deviation, np.finfo(float).tiny)
-        profile = ErrorProfile(spread, found.deviation, share)
-        signal = like(found.signal, trial.problem.b)
         errors = partial(error_draws, fitted, samples)
+        profile = ErrorProfile(spread, found.deviation, share, errors)
+        signal = like(found.signal, trial.problem.b)
         estimate = Estimate(signal, None, fitted.order, sigma=found.sigma, errors=errors)
         return [_ComponentPrediction(self, residual, profile, estimate)]
 
