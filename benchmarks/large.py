@@ -6,7 +6,7 @@
 Complex undamped modes in circular noise (standard deviation 0.5, amplitudes between 1 and 2), some
 samples seen. With NumPy, `recover` finds modes, rank and noise level, and its convex solution is
 certified afterwards. With another library, `gcgls` solves to a proven gap of 1e-2 on its first GPU
-(mu at the noise level), and `refit` removes the shrinkage.
+(mu at twice the noise level), and `refit` removes the shrinkage.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def on_device(options: argparse.Namespace) -> None:
     b = xp.where(xp.asarray(seen, **where), b, 0 * b)
     del noise
     structure, measure = Hankel(n, window=n // 2), Weighted("lifted", seen)
-    problem = Problem(structure, b, noise_mu(Problem(structure, b, 1.0, measure), SIGMA), measure)
+    mu = noise_mu(Problem(structure, b, 1.0, measure), SIGMA, margin=2.0)
+    problem = Problem(structure, b, mu, measure)
     _free(xp, options.library)
     began = time.perf_counter()
     result = gcgls(problem, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-2))

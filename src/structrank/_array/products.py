@@ -115,7 +115,8 @@ def gram(A: Array, B: Array) -> NDArray:
         else:
             product = _blas("gemm", A.dtype)(1.0, A, B, trans_a=2)  # no conjugated copy
     else:
-        product = to_numpy(array_namespace(A, B).matmul(conj(A).T, B))
+        adjoint = A.mH if hasattr(A, "mH") else conj(A).T  # PyTorch makes no copy of it
+        product = to_numpy(array_namespace(A, B).matmul(adjoint, B))
     return product.astype(np.complex128 if np.iscomplexobj(product) else np.float64)
 
 
