@@ -143,6 +143,7 @@ def _merged(
         sigma=np.array([one.sigma if np.ndim(one.sigma) == 0 else np.nan for one in found], float),
         kind=Counter(one.kind for one in found).most_common(1)[0][0],
         outliers=np.stack([one.outliers for one in found], axis=-1),
+        clipped=np.stack([one.clipped for one in found], axis=-1),
         left=np.stack([one.left for one in found], axis=-1),
         draw=None if any(one.draw is None for one in found) else partial(_draws, found),
         solve=_no_solution,
