@@ -209,7 +209,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         "name",
         [
-            "../../../tmp/x.csv",
+            "../../outside.csv",
             "..\\..\\x.csv",
             '"><script>alert(1)</script>.csv',
             "a\r\nSet-Cookie: x=1\r\n.csv",
@@ -227,7 +227,8 @@ class TestFiles:
         (path,) = (folder / f"file-{about['id']}").iterdir()
         assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*\.csv", path.name)
         assert len(path.name) <= 100
-        assert not Path("/tmp/x.csv").exists()
+        assert [one.name for one in folder.iterdir()] == [f"file-{about['id']}"]
+        assert not (folder.parent / "outside.csv").exists()
         state = client.run({"file": about["id"], "columns": [0], "task": "impute"})
         with client.open(f"runs/{state['id']}/files/table") as answer:
             sent = answer.headers["Content-Disposition"]
@@ -501,7 +502,10 @@ def test_command(monkeypatch, flags):
 
 
 def test_command_with_a_port_in_use():
-    with serving() as server:
+    with serving() as first:
+        port = first.guard.port
+    with serving(port) as server:  # free again
+        assert server.guard.port == port
         done = CliRunner().invoke(main, ["app", "--no-browser", "--port", str(server.guard.port)])
     assert done.exit_code == 1
     assert re.fullmatch(r"Error: .*in use.*\n", done.output)

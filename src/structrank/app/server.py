@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from socketserver import TCPServer
 
 from ..views import require_matplotlib
 from .desk import Desk
@@ -28,6 +30,7 @@ class AppServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    allow_reuse_address = os.name == "posix"  # elsewhere it would share a port that is in use
 
     def __init__(self, desk: Desk, port: int = 0) -> None:
         super().__init__((HOST, port), Handler)
@@ -41,8 +44,7 @@ class AppServer(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Bind without asking the network for the name of this machine."""
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
+        TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, self.server_address[1]
 
 
