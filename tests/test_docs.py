@@ -133,6 +133,14 @@ def test_example_of_make_run(tmp_path):
             ["benchmarks.cluster", "--gigabytes", "0.002", "--patches", "6", "--patch", "32"],
             "one worker / two workers",
         ),
+        nightly(
+            ["benchmarks.load", "--solves", "3000", "--workers", "30", "--updates", "3000"],
+            "nothing grew, nothing differed",
+        ),
+        nightly(
+            ["benchmarks.coverage", "--runs", "2", "--part", "state_space", "--jobs", "2"],
+            "| value | 0.9",
+        ),
         nightly(["benchmarks.many", "--signals", "20"], "equal ranks: 100.00%"),
         (
             ["benchmarks.peers", "--seeds", "1", "--rows", "127", "--methods", "fiht", "rank"],

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import traceback
 
@@ -88,6 +89,32 @@ def test_killed_commands(tmp_path):
 
 
 @posix
+@pytest.mark.nightly
+def test_interrupted_commands(tmp_path):
+    """Ctrl-C at random moments: one line says so, and outputs are whole or absent."""
+    values = np.cos(0.3 * np.arange(300)) + 0.1 * np.random.default_rng(0).standard_normal(300)
+    write(tmp_path / "data.csv", Table(values))
+    command = ["-c", COMMAND, "recover", "data.csv", "--effort", "fast", "--force", "--quiet"]
+    whole = [sys.executable, *command, "--out", "out.csv"]
+    began = time.perf_counter()
+    subprocess.run(whole, cwd=tmp_path, check=True, capture_output=True)
+    seconds, ends = time.perf_counter() - began, []
+    rng = np.random.default_rng()
+    for _ in range(100):
+        (tmp_path / "out.csv").unlink(missing_ok=True)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen(whole, cwd=tmp_path, **pipes) as process:
+            process.stdout.readline()
+            time.sleep(rng.uniform(0, 0.8 * seconds))
+            process.send_signal(signal.SIGINT)
+            said = process.communicate()[1]
+        ends.append(process.returncode)
+        assert (process.returncode, said) in ((0, ""), (1, "\nAborted!\n"), (130, "Interrupted.\n"))
+        check_folder(tmp_path, {"out.csv": (300,)})
+    assert ends.count(130) > 10
+
+
+@posix
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of other packages
 @pytest.mark.parametrize(
     "suffix",
@@ -108,6 +135,45 @@ def test_a_full_disk(tmp_path, suffix):
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(tmp_path.iterdir()) == []
+
+
+CLUSTER = """
+import time
+import distributed
+how = {"processes": False, "protocol": "tcp://", "host": "127.0.0.1", "dashboard_address": None}
+with distributed.LocalCluster(n_workers=1, threads_per_worker=1, **how) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(300)
+"""
+
+
+@posix
+@pytest.mark.nightly
+def test_a_scheduler_that_goes_away(tmp_path):
+    """The call says so, and the next one continues with the patches that are missing."""
+    pytest.importorskip("distributed")
+    rng, (x, y) = np.random.default_rng(0), np.mgrid[:60, :80]
+    samples = np.cos(0.3 * x + 0.2 * y) + 0.1 * rng.standard_normal(x.shape)
+    samples[rng.random(samples.shape) < 0.3] = np.nan
+    command = [sys.executable, "-c", CLUSTER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as cluster:
+        address = cluster.stdout.readline().strip()
+
+        def kill_after_the_first_patch():
+            while not list(tmp_path.rglob("*.npz")):
+                time.sleep(0.02)
+            cluster.kill()
+
+        killer = threading.Thread(target=kill_after_the_first_patch)
+        killer.start()
+        with pytest.raises(ConnectionError, match="call again with the same arguments"):
+            sr.recover_patches(samples, tmp_path / "a.zarr", patch=24, rank=2, client=address)
+        killer.join()
+    assert 0 < len(list(tmp_path.rglob("patches/*.npz"))) < 15
+    found = sr.recover_patches(samples, tmp_path / "a.zarr", patch=24, rank=2)
+    assert [row.status for row in found.rows] == ["recovered"] * 15
+    whole = sr.recover_patches(samples, tmp_path / "b.zarr", patch=24, rank=2)
+    np.testing.assert_array_equal(found.array[:], whole.array[:])
 
 
 class UsersError(Exception):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import signal
 import sys
+import tempfile
 import warnings
 
+import dask
 import numpy as np
 import pytest
 import scipy.fft
@@ -14,6 +16,7 @@ from conftest import nightly
 
 from structrank import (
     Hankel,
+    Huber,
     Problem,
     Recovery,
     Result,
@@ -29,6 +32,7 @@ from structrank import (
     frequencies,
     gcg,
     gcgls,
+    gcgls_loss,
     homotopy,
     identify,
     impute,
@@ -39,6 +43,7 @@ from structrank import (
     realize_outputs,
     recover,
     recover_many,
+    recover_patches,
     refit,
     select_mu,
     solve,
@@ -104,7 +109,25 @@ CALLS = {
         for name in ("fiht", "projected_gradient", "cadzow")
     },
     "interior_point": lambda: rivals.interior_point(SMALL),
+    "hsnld": lambda: rivals.hsnld(PROBLEM, 4, 0.1),
+    "gcgls_loss": lambda: gcgls_loss(PROBLEM, Huber(0.5), 1.0, stop=STOP),
+    "smooth": lambda: SYSTEM.smooth(OUTPUT),
+    "update": lambda: SYSTEM.update(OUTPUT),
 }
+LONG = {
+    "recover irregular": lambda: recover(GAPPY, times=T**1.1, effort="fast"),
+    "recover components": lambda: recover(GAPPY, kind="components", effort="fast"),
+    "recover convex": lambda: recover(GAPPY, kind="convex"),
+    "recover channels": lambda: recover(np.stack([GAPPY, CLEAN], axis=1), channels=1, rank=4),
+    "forecast of components": lambda: forecast(SAMPLES, 3, effort="fast"),
+    "recover_patches": lambda: patches(),
+}
+
+
+def patches():
+    """A volume in patches, each time in a new folder, by this thread."""
+    with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
+        return recover_patches(GAPPY, f"{folder}/a.zarr", patch=16, rank=4)
 
 
 class CtrlC:
@@ -154,7 +177,17 @@ def says_interrupted(returned):
 @pytest.mark.parametrize("moments", [3, nightly(30)])
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_is_never_lost(name, moments):
-    call = CALLS[name]
+    check_moments(CALLS[name], moments)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_in_calls_that_take_long(name):
+    check_moments(LONG[name], 10)
+
+
+def check_moments(call, moments):
+    """Press Ctrl-C at moments that are spread over a call."""
     assert not says_interrupted(call())  # modules are loaded
     with CtrlC() as full:
         call()

@@ -257,6 +257,18 @@ def test_noise_that_changes_with_time_beside_constant_matrices():
     close(*(smoothed(model, records).states for model in models))
 
 
+def test_matrices_that_change_with_time_beside_constant_noise():
+    rng = np.random.default_rng(6)
+    T, W, P = 30, covariance(rng, 4), covariance(rng, 3)
+    H, y = gaussian(rng, T, 4, 3) * 0.4, gaussian(rng, T, 1)
+    records = Records(y[:, :, None, None], np.ones((T, 1, 1), bool), None)
+    models = [Gaussian(H, w, np.zeros(3), P, np.zeros(3, bool)) for w in (W, np.stack([W] * T))]
+    one, other = (value_and_gradient(model, records) for model in models)
+    assert one.value == pytest.approx(other.value, rel=1e-12)
+    close(one.W, other.W.sum(axis=0))
+    close(one.H, other.H)
+
+
 # -- where digits are lost easily --------------------------------------------------------------
 
 

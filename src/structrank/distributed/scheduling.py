@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,11 @@ def _on_cluster(tasks: list[Any], client: Any, bar: Any) -> list[Any]:
         for _ in distributed.as_completed(futures, raise_errors=True):
             bar.update()
         return list(client.gather(futures))
+    except CancelledError as error:
+        raise ConnectionError(
+            "the scheduler of the cluster was lost, or cancelled the tasks: what is complete is "
+            "kept; call again with the same arguments to continue"
+        ) from error
     except BaseException:
         client.cancel(futures)
         raise
