@@ -1,8 +1,8 @@
 """Thumbnails of the gallery: one axes of an example, drawn again without text at their size.
 
-A figure that is merely scaled down has text that nobody can read and lines that vanish. Of the
-figure that `sphinx_gallery_thumbnail_number` names (the first by default), the axes whose
-`set_gid("thumbnail")` an example called is kept, else its first axes.
+A figure that is merely scaled down has text that nobody can read and lines that vanish. Comments in
+an example choose the figure and its axes, counted from 1: `# sphinx_gallery_thumbnail_number = 2`,
+`# sphinx_gallery_thumbnail_axes = 2`. The first is the default.
 """
 
 import io
@@ -21,26 +21,25 @@ FOLDER = "thumbnails"  # beside the images of an example
 
 def scraper(block: Any, variables: dict[str, Any], settings: dict[str, Any]) -> str:
     """Save the figures of a block, and the thumbnail if one of them is to be shown in it."""
-    chosen = _number(Path(variables["src_file"]).read_text())
+    script = Path(variables["src_file"]).read_text()
     first = len(variables["image_path_iterator"]) + 1
     for number, figure in enumerate(map(plt.figure, plt.get_fignums()), start=first):
-        if number == chosen:
+        if number == _chosen("number", script):
             image = Path(variables["image_path_iterator"].image_path.format(number))
             folder = image.parent / FOLDER
             folder.mkdir(exist_ok=True)
             name = re.sub(r"_\d+$", "_thumb.png", image.stem)
-            draw(figure, folder / name)
+            draw(figure, folder / name, _chosen("axes", script))
     return matplotlib_scraper(block, variables, settings)
 
 
-def draw(figure: Figure, path: Path) -> None:
+def draw(figure: Figure, path: Path, number: int = 1) -> None:
     """Draw one axes of a figure alone, without text, with lines and dots that can be seen."""
     figure.canvas.draw()  # layouts that are computed once must be complete before a copy
     copy = pickle.load(io.BytesIO(pickle.dumps(figure)))
     copy.set_layout_engine("none")
     copy.set_size_inches(*INCHES)
-    marked = [ax for ax in copy.axes if ax.get_gid() == "thumbnail"]
-    keep = (marked or copy.axes)[0]
+    keep = copy.axes[number - 1]
     for ax in copy.axes:
         if ax is not keep:
             ax.remove()
@@ -57,9 +56,9 @@ def draw(figure: Figure, path: Path) -> None:
     plt.close(copy)
 
 
-def _number(script: str) -> int:
-    """The figure of a script that becomes its thumbnail."""
-    named = re.search(r"sphinx_gallery_thumbnail_number = (\d+)", script)
+def _chosen(what: str, script: str) -> int:
+    """The figure, or the axes of it, that becomes the thumbnail of a script."""
+    named = re.search(rf"sphinx_gallery_thumbnail_{what} = (\d+)", script)
     return int(named.group(1)) if named else 1
 
 

@@ -10,6 +10,8 @@ series has low rank. `impute` fills the gaps, and `forecast` extrapolates the mo
 window of two years: long enough for two seasons, short enough to be fast.
 """
 
+# sphinx_gallery_thumbnail_axes = 2
+
 import matplotlib.pyplot as plt
 import numpy as np
 import statsmodels.api as sm

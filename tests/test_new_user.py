@@ -7,11 +7,13 @@ import io
 import re
 import shlex
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
 from conftest import nightly, steady
 
+from structrank.app import AppServer
 from structrank.cli import main
 
 PAGE = (Path(__file__).parents[1] / "docs" / "ten_lines.md").read_text()
@@ -62,6 +64,8 @@ def test_task_runs(task, folder, monkeypatch):
             section = section.replace(many, few)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setattr(AppServer, "serve_forever", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr("webbrowser.open", Mock())
     run(section)
     for name in re.findall(r"\b\w+\.(?:csv|npz|png|html)\b", section):
         assert (folder / name).stat().st_size > 0
@@ -87,6 +91,7 @@ def test_all_tasks_of_a_new_user_are_there():
         "200",
         "continue",
         "report",
+        "drop",
     )
     for word in (*words, "certificate in one sentence"):
         assert any(word in task for task in TASKS)

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from chromium import browser_tab, needs_browser
 from conftest import missing_imports, nightly, runs_nightly_checks, steady
 
 ROOT = Path(__file__).parents[1]
@@ -216,3 +217,66 @@ def test_example_states_a_figure_beside_its_rival(example, site):
     outputs = "\n".join(re.findall(r"sphx-glr-script-out.*?<pre>(.*?)</pre>", page, re.DOTALL))
     assert re.search(SAYS_A_FIGURE, re.sub(r"<[^>]*>", "", outputs) + "\n")
     assert re.search(r"<img[^>]*sphx_glr_" + example.stem, page)
+
+
+IN_BROWSER = [
+    *("index", "which_tool", "ten_lines", "benchmarks", "gallery/index"),
+    *("gallery/cookbook/plot_1_sensor_table", "reference/generated/structrank.recover"),
+]
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory):
+    with browser_tab(tmp_path_factory.mktemp("browser") / "profile") as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(tab, site):
+    def opened(page, width=1280, *, dark=False):
+        tab.events.clear()
+        tab.look(width, dark)
+        tab.open(f"{(site / page).as_uri()}.html")
+        return tab
+
+    return opened
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.xdist_group("site")
+class TestInBrowser:
+    """Nothing wider than the window, no errors, code that is not cut."""
+
+    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    @pytest.mark.parametrize("width", [1280, 390])
+    @pytest.mark.parametrize("page", IN_BROWSER)
+    def test_page(self, page, width, dark, visit):
+        """Tables and code scroll inside the page, which itself is as wide as the window."""
+        tab = visit(page, width, dark=dark)
+        assert tab.value("document.documentElement.scrollWidth") == width
+        assert tab.value("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+        assert tab.complaints() == []
+        assert all(url.startswith(("file:", "data:")) for url in tab.requested())
+
+    def test_pictures_are_shown(self, visit):
+        tab = visit("index")
+        assert tab.value("[...document.images].every(image => image.naturalWidth > 100)")
+
+    def test_first_screen_holds_the_doors(self, visit):
+        tab = visit("index")
+        assert tab.value("document.querySelectorAll('.door').length") == 3
+        assert tab.value("document.querySelector('.doors').getBoundingClientRect().top") < 900
+
+    def test_code_is_not_cut(self, visit):
+        """Lines of examples have up to 100 characters."""
+        tab = visit("gallery/cookbook/plot_1_sensor_table")
+        tab.value(f"var code = document.querySelector('pre'); code.textContent = '{100 * 'x'}'")
+        assert tab.value("code.scrollWidth <= code.clientWidth")
+
+    def test_search_finds(self, visit, site):
+        tab = visit("index")
+        tab.open((site / "search.html").as_uri() + "?q=impute")
+        tab.until("document.querySelectorAll('.search li a').length > 3")
+        found = tab.value("[...document.querySelectorAll('.search li a')].map(link => link.href)")
+        assert any("structrank.impute" in link for link in found)
