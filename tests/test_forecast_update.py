@@ -14,11 +14,11 @@ from structrank import Forecast, forecast, load
 from structrank.io.appending import appended
 from structrank.signals.forecast_average import _drift, _naive, _seasonal
 
-PAST, ALL, STEPS = 52, 60, 4
+PAST, ALL, STEPS = 32, 40, 4
 
 
 def seasonal_series():
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(1)
     walk = np.cumsum(0.8 * rng.standard_normal(ALL))
     pattern = np.array([3.0, -2, 5, -6])[np.arange(ALL) % 4]
     return 20 + walk + pattern + 0.3 * rng.standard_normal(ALL)
@@ -85,7 +85,7 @@ def test_an_update_is_the_forecast_by_the_same_models_on_the_whole_series(ahead)
     modes = literal_modes(group.modes, y, STEPS)
     parts = {"components": components, "modes": modes, "naive": _naive(y, STEPS)}
     parts |= {"drift": _drift(y, STEPS), "seasonal naive": _seasonal(y, STEPS, 4)}
-    assert {"components", "modes"} <= set(ahead.weights)
+    assert {"components", "seasonal naive"} <= set(ahead.weights)
     mean = sum(w * parts[name] for name, w in ahead.weights.items())
     np.testing.assert_allclose(later.mean, mean, rtol=1e-6)
     np.testing.assert_allclose(later.stderr, group.average.size * deviation, rtol=1e-8)
