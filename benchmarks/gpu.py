@@ -4,8 +4,8 @@
 
 gcgls to a certified gap of 1e-3 on complex Hankel problems of 2^k samples, 8 modes, 30% seen, as
 in `benchmarks.scaling`, in double precision. The second of two runs is timed, unless the first
-takes more than half a minute. Prints the ratio
-of the times, and how far the objectives are apart. NumPy uses all FFT workers it is given
+takes more than half a minute. Prints the ratio of the times, and how far the objectives are
+apart. NumPy uses all FFT workers it is given
 (`--workers`). Without a GPU the libraries run on the processor, which says so.
 """
 

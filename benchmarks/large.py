@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from structrank import Hankel, Problem, Stop, Weighted, gcgls, noise_mu, recover, refit
+from structrank import Hankel, Problem, State, Stop, Weighted, gcgls, noise_mu, recover, refit
 
 SIGMA = 0.5
 
@@ -88,7 +88,12 @@ def on_device(options: argparse.Namespace) -> None:
     problem = Problem(structure, b, mu, measure)
     _free(xp, options.library)
     began = time.perf_counter()
-    result = gcgls(problem, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-2))
+
+    def tell(state: State) -> None:
+        print(f"  {time.perf_counter() - began:6.1f} s, rank {state.rank}", flush=True)
+
+    stop = Stop(xtol=None, rtol=None, gap=1e-2)
+    result = gcgls(problem, lam=1.0, stop=stop, callback=tell)
     seconds = time.perf_counter() - began
     peak = _device_peak(xp, options.library)
     gap = result.gap / result.objective
