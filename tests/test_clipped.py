@@ -98,7 +98,7 @@ def test_modes_have_the_largest_likelihood_of_samples_and_inequalities():
     start = [1.5 * np.cos(1), -1.5 * np.sin(1), 0.4]
     best = minimize(negative, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
     modes = Modes([0.4 / (2 * np.pi), -0.4 / (2 * np.pi)], amplitudes=[0.5, 0.5])
-    found = fit_clipped_modes(y, clipping, modes, 0.2, Turns(most=100, accuracy=1e-6))
+    found = fit_clipped_modes(y, clipping, modes, 0.2, Turns(most=100, accuracy=1e-6), exactly=True)
     np.testing.assert_allclose(found.signal, signal(best.x), atol=2e-4)
     steps = 1e-3 * np.eye(3)
     hessian = np.array(
@@ -133,6 +133,17 @@ def test_clipped_sines_are_recovered_beyond_the_levels():
     np.testing.assert_allclose(filled.signal[found.clipped], found.signal[found.clipped])
     kept = ~found.clipped & ~np.isnan(y)
     np.testing.assert_array_equal(filled.signal[kept], y[kept])
+
+
+def test_as_few_modes_as_samples_and_inequalities_ask_for():
+    t = np.arange(40)
+    truth = 1.5 * np.cos(0.4 * t)
+    y = np.clip(truth, -1, 1)
+    waves = 2 * np.pi * np.random.default_rng(0).uniform(0.02, 0.4, 3)
+    many = Modes(np.concatenate([waves, -waves]) / (2 * np.pi), amplitudes=0.3)
+    found = fit_clipped_modes(y, Clipping.of(y, (-1, 1)), many, turns=Turns(most_modes=3))
+    assert len(found.modes) == 2
+    np.testing.assert_allclose(found.signal, truth, atol=1e-4)
 
 
 def test_impute_does_not_return_clipped_samples_at_once():

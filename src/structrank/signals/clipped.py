@@ -75,8 +75,9 @@ def recover_clipped(
 ) -> Recovery:
     """Recover a series whose clipped samples are only known to lie beyond a level.
 
-    What kind of series it is, is found without the clipped samples. Then modes, or else
-    components, are fitted to samples and inequalities.
+    Modes are fitted to samples and inequalities, from those found without the clipped samples and
+    from those found in the samples as they are. If there are none without the clipped samples, and
+    the fit leaves more than white noise, components are fitted instead.
 
     Parameters
     ----------
@@ -105,11 +106,12 @@ def recover_clipped(
     values = to_numpy(given.values).astype(float)
     rest = given.wrap(np.where(clipping.all, np.nan, values))
     first = recover(**{**asked, "samples": rest, "clipped": None, "max_gap": None})
+    found: ClippedModes | ClippedSeries | None = None
     modal = first.kind == FitOfModes.name and first.modes is not None and len(first.modes) > 0
-    found: ClippedModes | ClippedSeries
-    if modal:
-        assert first.modes is not None
-        found = fit_clipped_modes(values, clipping, first.modes, known.sigma)
+    if modal or asked["kind"] != ComponentModel.name:
+        start, exactly = first.modes if modal else None, modal and known.rank is not None
+        found = fit_clipped_modes(values, clipping, start, known.sigma, exactly=exactly)
+    if isinstance(found, ClippedModes) and (modal or found.explains(values, clipping)):
         modes = with_sampling(found.modes, first.sampling)
         how = {"kind": FitOfModes.name, "modes": modes, "rank": len(found.modes)}
     else:

@@ -20,6 +20,7 @@ from ..modal.greedy import greedy_modes
 from ..modal.model import ModalModel
 from ..modal.modes import Modes
 from ..modal.standard_errors import ErrorPropagation
+from ..selection.whiteness import is_white
 from .backtesting import fit_ahead
 from .clipped_series import Clipping
 from .problems import hankel_problem
@@ -35,10 +36,16 @@ class Turns:
         Turns at most.
     accuracy : float
         They end when no clipped sample moves by more than this share of the noise.
+    most_modes : int
+        Modes that are searched in the samples as they are, at most, which bounds the time.
+    rounding : float
+        Noise below this share of the samples is rounding.
     """
 
     most: int = 100
     accuracy: float = 1e-2
+    most_modes: int = 12
+    rounding: float = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +70,12 @@ class ClippedModes:
     rows: NDArray
     propagation: ErrorPropagation
 
+    def explains(self, values: NDArray, clipping: Clipping) -> bool:
+        """Whether samples that are not clipped leave nothing but white noise."""
+        seen = ~np.isnan(values) & ~clipping.all
+        residual = np.where(seen, values - self.signal, 0.0)
+        return is_white(residual[:, None], seen[:, None])
+
     @property
     def deviation(self) -> NDArray:
         """Standard deviation of a new sample from the signal."""
@@ -79,37 +92,55 @@ class ClippedModes:
 def fit_clipped_modes(
     values: NDArray,
     clipping: Clipping,
-    modes: Modes,
+    modes: Modes | None,
     sigma: float | None = None,
     turns: Turns = Turns(),
-) -> ClippedModes:
+    *,
+    exactly: bool = False,
+) -> ClippedModes | None:
     """Fit modes to a series with clipped samples.
 
-    They start from given modes, and from as many that are found in the samples as they are. The
-    likelihood decides.
+    They start from given modes, and from as many or fewer that are found in the samples as they
+    are. An information criterion decides.
 
     Parameters
     ----------
     values : ndarray
         One real series, NaN where missing.
     clipping : Clipping
-    modes : Modes
-        Modes that were found without the clipped samples. Dampings of zero stay zero.
+    modes : Modes or None
+        Modes that were found without the clipped samples, if any. Dampings of zero stay zero.
     sigma : float, optional
         Standard deviation of the noise, if known.
     turns : Turns
+    exactly : bool
+        The number of modes is known.
 
     Returns
     -------
-    ClippedModes
+    ClippedModes or None
+        None if there is nothing to start from.
     """
-    undamped = bool(np.all(modes.dampings == 0))
-    other = greedy_modes(hankel_problem(values), rank=len(modes), undamped=undamped)
-    starts = [modes] if other is None else [modes, other]
+    problem, most = hankel_problem(values), turns.most_modes
+    undamped, starts = False, []
+    if modes is not None:
+        undamped, starts = bool(np.all(modes.dampings == 0)), [modes]
+        most = min(len(modes), most)
+    for rank in [most] if exactly else range(1, most + 1):
+        other = greedy_modes(problem, rank=rank, undamped=undamped)
+        starts += [] if other is None else [other]
+    if not starts:
+        return None
     found = [_from_start(values, clipping, start, sigma, turns) for start in starts]
-    return max(
-        found, key=lambda one: clipping.loglikelihood(values, one.signal, max(one.sigma, 1e-300))
-    )
+    return min(found, key=lambda one: _information(one, values, clipping, turns))
+
+
+def _information(found: ClippedModes, values: NDArray, clipping: Clipping, turns: Turns) -> float:
+    """The information criterion of a fit: the smaller, the better."""
+    noise = max(found.sigma, turns.rounding * float(np.nanstd(values)), np.finfo(float).tiny)
+    price = np.log(np.count_nonzero(~np.isnan(values)))
+    parameters = found.rows.shape[1] + len(found.modes)  # as `Refit.information` counts them
+    return float(parameters * price - 2 * clipping.loglikelihood(values, found.signal, noise))
 
 
 def _from_start(

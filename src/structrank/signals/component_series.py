@@ -219,6 +219,7 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
     given = unwrap(found.samples, found.channels)
     samples = np.where(found.outliers, np.nan, to_numpy(given.values))
     signal = to_numpy(unwrap(found.signal, found.channels).values)
+    samples = np.where(found.clipped, signal, samples)
     effect = None if found.regression is None else found.regression.effect
     if effect is not None:
         samples, signal = samples - effect, signal - effect
