@@ -38,8 +38,10 @@ from structrank.modal.refitting import fit_at_rank
 from structrank.model.objective import natural_lam
 from structrank.selection import mu_path, ranks
 from structrank.selection.holdout import clearly_better, random_parts, squared_errors
+from structrank.selection.mu_path import solve_at
 from structrank.selection.mu_search import MuSearch
 from structrank.selection.ranks import least_information, refit_if_possible
+from structrank.signals.problems import hankel_problem
 from structrank.solvers.state import History
 
 METHODS = ["noise", "holdout", "information"]
@@ -520,3 +522,14 @@ def test_report_in_terminal_and_notebook():
     html = chosen._repr_html_()
     assert html.startswith("<table><caption>structrank selection</caption>")
     assert chosen.result._repr_html_().startswith("<table><caption>structrank result</caption>")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_exact_samples_of_a_short_signal_are_solved_at_a_tiny_mu(seed):
+    truth = 2 + np.cos(0.4 * np.arange(24))
+    samples = truth.round(6)
+    samples[np.random.default_rng(seed).choice(24, 5, replace=False)] = np.nan
+    result = solve_at(hankel_problem(samples), 2e-6, None, lam=1.0)
+    assert result.status.converged
+    assert result.rank == 3
+    np.testing.assert_allclose(result.y, truth, atol=1e-3)
