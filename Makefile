@@ -3,6 +3,7 @@
 # make test     all checks and tests, in less than 8 minutes on two cores
 # make nightly  the same with the long checks, and which lines no test runs
 # make browser  pages in a real browser, skipped where there is no Chromium
+# make mutation changes the code in small ways and lists changes that no test notices
 # make docs     sets up and builds the site, docs/_build/html/index.html
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: run quick test nightly browser docs benchmarks clean
+.PHONY: run quick test nightly browser mutation docs benchmarks clean
 
 run: .venv/ready-run
 	$(BIN)/python examples/recover_2d.py
@@ -47,6 +48,14 @@ nightly: .venv/ready-test
 browser: .venv/ready-test
 	$(PYTEST) -rs -m "browser and not nightly" $$(grep -l "mark.browser" tests/test_*.py)
 
+# Shows what the tests would not notice. `make mutation MODULE=structrank.systems.likelihood` tries one
+# of the modules in pyproject.toml.
+MODULE ?= structrank
+mutation: .venv/ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "mutmut>=3.8,<4"
+	$(BIN)/mutmut run "$(MODULE)*"
+	$(BIN)/mutmut results
+
 docs: .venv/ready-docs
 	$(BIN)/sphinx-build -W --keep-going -j 2 docs docs/_build/html
 	@echo "docs/_build/html/index.html"
@@ -78,5 +87,5 @@ benchmarks: .venv/ready-test
 	touch $@
 
 clean:
-	rm -rf .venv out .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
+	rm -rf .venv out mutants .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	rm -rf docs/_build docs/gallery docs/reference/generated docs/reference/backreferences

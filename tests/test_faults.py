@@ -88,6 +88,9 @@ def test_killed_commands(tmp_path):
         check_folder(tmp_path, {"out.csv": (3000,)})
 
 
+SAID = ((0, ""), (1, "\nAborted!\n"), (130, "Interrupted.\n"))  # the second is click's
+
+
 @posix
 @pytest.mark.nightly
 def test_interrupted_commands(tmp_path):
@@ -100,7 +103,7 @@ def test_interrupted_commands(tmp_path):
     subprocess.run(whole, cwd=tmp_path, check=True, capture_output=True)
     seconds, ends = time.perf_counter() - began, []
     rng = np.random.default_rng()
-    for _ in range(100):
+    for _ in range(50):
         (tmp_path / "out.csv").unlink(missing_ok=True)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen(whole, cwd=tmp_path, **pipes) as process:
@@ -109,7 +112,11 @@ def test_interrupted_commands(tmp_path):
             process.send_signal(signal.SIGINT)
             said = process.communicate()[1]
         ends.append(process.returncode)
-        assert (process.returncode, said) in ((0, ""), (1, "\nAborted!\n"), (130, "Interrupted.\n"))
+        ended = process.returncode == -signal.SIGINT  # by Python, after the command was done
+        if ended or said.startswith("Exception ignored in"):  # by Python, in a callback of imports
+            assert (tmp_path / "out.csv").exists()
+        else:
+            assert (process.returncode, said) in SAID
         check_folder(tmp_path, {"out.csv": (300,)})
     assert ends.count(130) > 10
 

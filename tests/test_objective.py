@@ -11,6 +11,7 @@ from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_m
 from structrank._array import to_numpy
 from structrank._array.transforms import FFTSizes
 from structrank.model import quartic
+from structrank.model.objective import natural_lam
 from structrank.solvers.augmented import Augmented
 from structrank.solvers.local_search import local_search
 
@@ -190,6 +191,66 @@ def test_sparse_difference_penalty_needs_numpy(rng):
     problem = make_problem(STRUCTURES["circulant"], rng, library="array_api_strict")
     with pytest.raises(TypeError, match='use penalty="projection"'):
         Penalized(problem, 1.0, "difference")
+
+
+class TestOfTheSearch:
+    """What solvers ask an objective for, against formulas."""
+
+    @pytest.fixture
+    def case(self, rng):
+        problem = make_problem(Hankel(13, window=5), rng)
+        return Penalized(problem, 2.0), problem, make_factors(problem.structure, rng)
+
+    def psi(self, problem, X):
+        norms = np.linalg.norm(X.U) ** 2 + np.linalg.norm(X.V) ** 2
+        return Literal(problem, 2.0, "projection").f(X.to_dense()) + problem.mu / 2 * norms
+
+    def test_what_a_step_lowers(self, case, rng):
+        objective, problem, X = case
+        D = make_factors(objective.structure, rng)
+        before = self.psi(problem, X)
+        after = self.psi(problem, LowRank(X.U + 0.3 * D.U, X.V + 0.3 * D.V))
+        assert objective.psi(objective.at(X)) == pytest.approx(before, rel=1e-12)
+        line = objective.line(objective.at(X.copy()), D.U, D.V)
+        assert line.decrease(0.3) == pytest.approx(before - after, rel=1e-10)
+
+    def test_curvature_of_the_factors(self, case):
+        objective, problem, X = case
+        got = objective.factor_curvature(objective.at(X))
+        for G, F in zip(got, (X.V, X.U), strict=True):
+            np.testing.assert_allclose(G, 2.0 * F.T @ F + problem.mu * np.eye(3), rtol=1e-12)
+
+    def test_products_of_a_moved_point(self, case, rng):
+        """A multiplier T keeps `T_U^H U` and `T_V^H V`, which are linear in the step."""
+        _, problem, X = case
+        T, D = (make_factors(problem.structure, rng, rank=r) for r in (2, 3))
+        objective = Augmented(problem, 2.0, T, problem.data)
+        moved = objective.line(objective.at(X.copy()), D.U, D.V).move(0.7)
+        for got, t, x, d in zip(moved.products, (T.U, T.V), (X.U, X.V), (D.U, D.V), strict=True):
+            np.testing.assert_allclose(got, t.T @ (x + 0.7 * d), rtol=1e-10)
+
+    def test_slope_violation_and_magnitude(self, case):
+        objective, problem, X = case
+        point, dense = objective.at(X), X.to_dense()
+        slope = np.vdot(Literal(problem, 2.0, "projection").gradient(dense), dense)
+        assert objective.slope(point) == pytest.approx(slope, rel=1e-10)
+        S = problem.structure
+        outside = dense - S.to_dense(S.average_dense(dense))
+        assert objective.violation(point) == pytest.approx(np.linalg.norm(outside), rel=1e-10)
+        assert objective.magnitude(point) == pytest.approx(2.0 * np.linalg.norm(dense), rel=1e-10)
+        misfit = problem.data - problem.measure.forward(S.average_dense(dense))
+        np.testing.assert_allclose(objective.gamma(point), misfit, atol=1e-12)
+
+    def test_natural_lam(self, rng):
+        """The data term over the lifted signal, at the signal that the samples give."""
+        S = Hankel(13, window=5)
+        b = random_array(rng, (13,))
+        seen = np.arange(13) % 3 > 0
+        z = np.where(seen, b, 0.0)
+        ratio = np.sum(z**2) / np.linalg.norm(S.to_dense(z)) ** 2
+        problem = Problem(S, b, 0.3, Mask(seen))
+        assert natural_lam(problem) == pytest.approx(ratio, rel=1e-12)
+        assert natural_lam(Problem(S, np.zeros(13), 0.3)) == 1.0
 
 
 class TestMuMax:

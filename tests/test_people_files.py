@@ -525,3 +525,44 @@ class TestOtherFormats:
         with pytest.raises(FileError, match="unknown extension") as caught:
             read(path)
         assert line in str(caught.value)
+
+
+WRITTEN_BACK = {  # what is read, what is written, and under which name
+    "semicolons and commas": ("t;x\n0,5;1,5\n1,5;2,5\n2,5;0,25\n", "a.csv", None),
+    "tabs": ("t\tx\n0.5\t1.5\n1.5\t2.5\n2.5\t0.25\n", "a.txt", None),
+    "another separator": ("t;x\n0.5;1.5\n1.5;2.5\n2.5;0.25\n", "a.csv", None),
+    "to tabs": ("t;x\n0.5;1.5\n1.5;2.5\n2.5;0.25\n", "a.tsv", (";", "\t")),
+    "blanks to commas": ("t x\n0.5 1.5\n1.5 2.5\n2.5 0.25\n", "a.csv", (" ", ",")),
+    "blanks and commas": ("t x\n0,5 1,5\n1,5 2,5\n2,5 0,25\n", "a.csv", (" ", ";")),
+    "dates apart and units": (
+        "day,time,x\nd,,m\n2024-05-01,10:00,1.5\n2024-05-01,11:00,2.5\n2024-05-01,12:00,0.25\n",
+        "a.csv",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN_BACK)
+def test_written_as_it_was_read(case, tmp_path):
+    """Letter by letter, but for the separator that another extension asks for."""
+    text, name, change = WRITTEN_BACK[case]
+    (tmp_path / "read.txt").write_text(text)
+    write(tmp_path / name, read(tmp_path / "read.txt", index=True if "time" not in text else None))
+    expected = text if change is None else text.replace(*change)
+    assert (tmp_path / name).read_bytes() == expected.encode()
+
+
+@pytest.mark.parametrize("name", ["=cmd()", "+sum", "-x", "@me", "a=b"])
+def test_names_that_are_formulas_get_a_note(name, tmp_path):
+    (tmp_path / "a.csv").write_text(f"t,{name}\n1,2\n2,3\n")
+    notes = [note for note in read(tmp_path / "a.csv").notes if "formula" in note]
+    assert [note.startswith(f'"{name}" is a formula') for note in notes] == [True] * (name != "a=b")
+
+
+@pytest.mark.parametrize(("length", "shown"), [(40, 40), (41, 40)])
+def test_long_cells_in_errors(length, shown, tmp_path):
+    cell = "1" + "x" * (length - 1)
+    (tmp_path / "a.csv").write_text(f"x\n1\n{cell}\n3\n")
+    dots = "" if length == shown else r"\.\.\."
+    with pytest.raises(FileError, match=f'line 3, .*"{cell[:shown]}{dots}" is not a number'):
+        read(tmp_path / "a.csv")

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 ERRORS = (ValueError, TypeError, ImportError, OSError, ArithmeticError, MemoryError)
-FOR_PROGRAMMERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, RuntimeWarning)
+FOR_PROGRAMMERS = (
+    DeprecationWarning,
+    PendingDeprecationWarning,
+    FutureWarning,
+    ResourceWarning,  # of an import that Ctrl-C ended
+    RuntimeWarning,
+)
 ADVICE = (
     "use more samples, drop columns with few samples (--columns), or try other options, such as "
     "--rank or --order"
