@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from benchmarks.modal_analysis import RATE, building, errors, inside, record
-from structrank import StateSpace, VibrationModes, realize_outputs
+from structrank import StateSpace, VibrationModes, datasets, realize_outputs
 from structrank.systems.maximum_likelihood import MaximumLikelihood
 from structrank.systems.output_orders import best_order, cascade, fitted_order
 from structrank.systems.pole_errors import pole_covariances
@@ -193,3 +193,10 @@ def test_complex_outputs_have_signed_frequencies():
 def test_bad_input(outputs, options, says):
     with pytest.raises(ValueError, match=says):
         realize_outputs(outputs, **options)
+
+
+def test_a_given_order_is_fitted_from_a_lower_one():
+    """From the covariances alone, the likelihood ends in a maximum without a meaning."""
+    modes = realize_outputs(datasets.building(3, steps=1000).samples, order=6, dt=0.02).modes
+    assert np.all(modes.frequency_errors < 0.05)
+    assert np.all(modes.damping_errors < 0.02)

@@ -191,8 +191,11 @@ def _fits(
 
     most = n * min((len(covariances) - 1) // 2, search.rows)
     step = 1 if np.iscomplexobj(z) else 2
-    given = None if order is None else tuple(filter(None, [fit(order)]))
-    fits = best_order(rank, most, step, fit) if given is None else given
+    fits: tuple[OrderFit, ...]
+    if order is None:
+        fits = best_order(rank, most, step, fit)
+    else:  # a fit with fewer states often leads to a better one than covariances do
+        fits = tuple(filter(None, [fit(order, fit(order - step) if order > step else None)]))
     if not fits:
         raise ValueError(
             f"no system of order {order or rank} with a spectral radius below 1 is found for these "
