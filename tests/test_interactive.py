@@ -31,7 +31,7 @@ def named(figure):
 def test_recovered_series(found):
     figure = found.plot(interactive=True)
     lines = named(figure)
-    assert list(lines) == ["95% band", "recovered", "seen"]
+    assert list(lines) == ["95% band", "95% of new samples", "recovered", "seen"]
     np.testing.assert_array_equal(lines["recovered"].y, found.signal)
     np.testing.assert_array_equal(np.asarray(lines["recovered"].x, "M8[D]"), DAYS)
     np.testing.assert_array_equal(lines["seen"].y, found.samples)

@@ -94,7 +94,10 @@ class TestSeries:
         np.testing.assert_allclose(upper, (found.signal + 1.96 * found.stderr)[1:-1], atol=1e-4)
         assert axis.get_xlabel() == "sample"
         assert axis.get_ylabel() == "value"
-        assert labels(axis) == {"recovered", "95% band", "gap", "seen"}
+        lower, upper = band(axis, "95% of new samples", T[1:-1])
+        np.testing.assert_allclose(lower, found.lower[1:-1])
+        np.testing.assert_allclose(upper, found.upper[1:-1])
+        assert labels(axis) == {"recovered", "95% band", "95% of new samples", "gap", "seen"}
 
     def test_gaps_are_where_nothing_is_seen(self, found):
         axis = found.plot(Figure())

@@ -77,12 +77,13 @@ class IrregularRecovery(Recovery):
         if interactive:
             return interactive_figure(self.plot, ax)
         order = np.argsort(self.times, kind="stable")
-        samples, signal, stderr = (
+        samples, signal, stderr, lower, upper = (
             to_numpy(unwrap(part, regular=False).values)[order]
-            for part in (self.samples, self.signal, self.stderr)
+            for part in (self.samples, self.signal, self.stderr, self.lower, self.upper)
         )
         labels = Labels(positions=self.times[order], axis="time")
-        return plot_signal(samples, signal, stderr, labels=labels, ax=ax)
+        bounds: dict[str, Any] = {"lower": lower, "upper": upper, "level": self.level}
+        return plot_signal(samples, signal, stderr, **bounds, labels=labels, ax=ax)
 
     def components(self) -> SignalComponents:
         raise _only_regular("components")

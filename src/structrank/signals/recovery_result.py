@@ -181,8 +181,9 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
 
-        A series has one panel per channel; a complex one has its real part and its modulus side
-        by side. A signal with two axes is shown as images: samples, recovered signal, standard
+        The band of the signal is dark, that of new samples light; a complex signal has no light
+        one. A series has one panel per channel; a complex one has its real part and its modulus
+        side by side. A signal with two axes is shown as images: samples, recovered signal, standard
         errors. A signal with more axes is shown by the middle slice of the last two. Bands of
         complex signals are those of circular noise. At most twelve channels are drawn.
 
@@ -199,14 +200,17 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         """
         if interactive:
             return interactive_figure(self.plot, ax)
-        samples, signal, stderr = (
+        samples, signal, stderr, lower, upper = (
             to_numpy(unwrap(part, self.channels).values)
-            for part in (self.samples, self.signal, self.stderr)
+            for part in (self.samples, self.signal, self.stderr, self.lower, self.upper)
         )
         return plot_signal(
             samples,
             signal,
             stderr,
+            lower=lower,
+            upper=upper,
+            level=self.level,
             outliers=self.outliers,
             channels=self.channels,
             labels=labels_of(self.samples, self.channels),

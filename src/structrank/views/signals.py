@@ -31,6 +31,9 @@ def plot_signal(
     signal: NDArray,
     stderr: NDArray | None = None,
     *,
+    lower: NDArray | None = None,
+    upper: NDArray | None = None,
+    level: float = 0.95,
     outliers: NDArray | None = None,
     channels: int | None = None,
     labels: Labels | None = None,
@@ -52,6 +55,10 @@ def plot_signal(
         The recovered signal, of the same shape.
     stderr : ndarray, optional
         Standard errors of the signal, of the same shape; inf or NaN where unknown.
+    lower, upper : ndarray, optional
+        Bounds of a new sample, of the same shape; they are drawn for real series.
+    level : float
+        Probability of a new sample to lie between them.
     outliers : ndarray of bool, optional
         Samples that are marked as gross errors.
     channels : int, optional
@@ -78,27 +85,33 @@ def plot_signal(
     labels = Labels() if labels is None else labels
     samples = np.asarray(samples)
     signal = np.asarray(signal)
-    stderr = np.full(samples.shape, np.nan) if stderr is None else np.asarray(stderr)
+    unknown = np.full(samples.shape, np.nan)
+    stderr, lower, upper = (
+        unknown if part is None else np.asarray(part) for part in (stderr, lower, upper)
+    )
     outliers = np.zeros(samples.shape, bool) if outliers is None else np.asarray(outliers, bool)
-    check_shapes(samples.shape, signal=signal, stderr=stderr, outliers=outliers)
+    given = {"signal": signal, "stderr": stderr, "outliers": outliers}
+    check_shapes(samples.shape, **given, lower=lower, upper=upper)
     arrays = [
         channels_first(array, channels)[: layout.most_channels]
-        for array in (samples, signal, stderr, outliers)
+        for array in (samples, *given.values(), lower, upper)
     ]
     if arrays[0].ndim == 2:
-        return _series(arrays, labels, layout, ax)
-    return _images(arrays, labels, ax)
+        return _series(arrays, f"{100 * level:g}% of new samples", labels, layout, ax)
+    return _images(arrays[:4], labels, ax)
 
 
-def _series(arrays: Sequence[NDArray], labels: Labels, layout: SeriesLayout, ax: Any) -> Any:
-    """Draw one row per channel, with one column per part."""
+def _series(
+    arrays: Sequence[NDArray], interval: str, labels: Labels, layout: SeriesLayout, ax: Any
+) -> Any:
+    """Draw one row per channel, with one column per part; `interval` names the outer band."""
     parts = parts_of(arrays[1])
     rows, columns = len(arrays[0]), len(parts)
     axes = panels(ax, rows, columns, layout.size(rows, columns), sharex=True)
     x = labels.along(arrays[0].shape[1])
     for number, axis in enumerate(axes):
         channel, part = number // columns, parts[number % columns]
-        _one_series(axis, x, [array[channel] for array in arrays], part)
+        _one_series(axis, x, [array[channel] for array in arrays], part, interval)
         label_values(axis, part.name, labels.names[channel])
         if number >= len(axes) - columns:
             label_positions(axis, x, labels.axis)
@@ -106,15 +119,20 @@ def _series(arrays: Sequence[NDArray], labels: Labels, layout: SeriesLayout, ax:
     return returned(axes)
 
 
-def _one_series(axis: Any, x: NDArray, arrays: Sequence[NDArray], part: Part) -> None:
-    """Draw line, band, gaps, dots and crosses of one channel."""
-    samples, signal, stderr, outliers = arrays
+def _one_series(
+    axis: Any, x: NDArray, arrays: Sequence[NDArray], part: Part, interval: str
+) -> None:
+    """Draw line, bands, gaps, dots and crosses of one channel."""
+    samples, signal, stderr, outliers, lower, upper = arrays
     missing = np.isnan(samples)
     value, half_width = part.take(signal), finite(BAND * part.share * stderr)
     axis.plot(x, value, color=BLUE, lw=1.5, label="recovered")
     if np.any(half_width > 0):
-        style = {"color": BLUE, "alpha": 0.25, "lw": 0}
+        style = {"color": BLUE, "alpha": 0.3, "lw": 0}
         axis.fill_between(x, value - half_width, value + half_width, label="95% band", **style)
+    if not np.iscomplexobj(signal) and np.any(upper > lower):
+        style = {"color": BLUE, "alpha": 0.12, "lw": 0}
+        axis.fill_between(x, finite(lower), finite(upper), label=interval, **style)
     if np.any(missing):
         mark_gaps(axis, x, missing)
     dots = np.where(missing | outliers, np.nan, part.take(samples))
