@@ -386,7 +386,7 @@ class TestRuns:
 
     def test_report(self, client):
         class Found:
-            def write_report(self, path):
+            def write_report(self, path, command):
                 path.write_text("<!DOCTYPE html>")
 
         file = Download("", Path("weather-filled.csv"))

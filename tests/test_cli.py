@@ -212,6 +212,9 @@ class TestFiles:
         assert done.exit_code == 0
         said = "".join(f"written to {path}\n" for path in (out, plot, page))
         assert done.stdout.endswith(said)
+        text = page.read_text(encoding="utf-8")
+        assert "<h1>Forecast: two.csv</h1>" in text
+        assert f"structrank forecast two.csv --steps 3 --out {out} --report {page}" in text
         table = read(out)
         assert table.names[:5] == (
             *("wind_forecast", "wind_stderr", "wind_lower", "wind_upper"),

@@ -152,6 +152,18 @@ class TestRecovery:
         f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
         assert number_and_error(f, error) in text
 
+    def test_filled_values_and_residuals(self, found, tmp_path):
+        found.write_report(tmp_path / "a.html", title="Mine", command="structrank x <y>")
+        parsed = Page((tmp_path / "a.html").read_text(encoding="utf-8"))
+        for k in range(20, 26):
+            values = found.signal.iloc[k], found.lower.iloc[k], found.upper.iloc[k]
+            value, lower, upper = (f"{x:#.5g}" for x in values)
+            error = f"{found.stderr.iloc[k]:.2g}"
+            assert f"{DAYS[k]:%Y-%m-%d} {value} {error} {lower} {upper}" in parsed.text
+        assert f"with probability {found.residuals().whiteness:.2g}" in parsed.text
+        assert parsed.text.startswith("Mine - structrank Mine")
+        assert "command structrank x <y>" in parsed.text
+
     @pytest.mark.parametrize(
         "status", [s if s in SOME_STATUSES else nightly(s) for s in Status], ids=lambda s: s.name
     )
@@ -212,8 +224,10 @@ class TestRecovery:
 
     def test_pictures_of_many_points_are_dots(self, tmp_path, found):
         write_report(tmp_path / "a.html", found.report(), layout=PageLayout(most_points=10))
-        first, *rest = Page((tmp_path / "a.html").read_text(encoding="utf-8")).all("img")
-        assert base64.b64decode(first["src"].split(",")[1]).startswith(b"\x89PNG")
+        pictures = Page((tmp_path / "a.html").read_text(encoding="utf-8")).all("img")
+        samples, residuals, *rest = pictures
+        for image in (samples, residuals):
+            assert base64.b64decode(image["src"].split(",")[1]).startswith(b"\x89PNG")
         assert all("svg" in image["src"][:20] for image in rest)
 
 

@@ -137,7 +137,7 @@ def report(outcome: Outcome, folder: Path, stem: str) -> Outcome:
     tell("writing the report")
     folder.mkdir()
     path = folder / f"{stem}-report.html"
-    outcome.found.write_report(path)
+    outcome.found.write_report(path, command=outcome.command)
     return Outcome(files={"report": Download("Download the report (HTML)", path)})
 
 

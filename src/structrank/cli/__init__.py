@@ -14,6 +14,7 @@ from .app import app
 from .errors import one_line_errors
 from .experiments import reproduce
 from .forecasting import forecast
+from .outputs import WORDS
 from .signals import denoise, impute, recover
 from .sizes import info
 from .spectrum import frequencies
@@ -34,6 +35,10 @@ Add the line to ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish to keep it.
 
 class _Commands(click.Group):
     """Commands that end with one line on an error, also while they are being imported."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[WORDS] = list(args)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         with one_line_errors():

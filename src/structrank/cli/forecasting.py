@@ -89,7 +89,7 @@ def forecast(
     table = forecast_table(ahead, given.table)
     if out is not None:
         write(out, table, force=force)
-    draw(ahead, plot, report, force)
+    draw(ahead, file, plot, report, force)
     if out is None:
         _print(table)
     else:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
 from ..io import FileError, check_writable
 from ..io.formats import TEXT
+
+WORDS = "structrank.words"  # where a context of click keeps the words of the command
 
 
 def check_outputs(
@@ -40,11 +44,14 @@ def check_dimensions(path: Path | None, values: np.ndarray) -> None:
         )
 
 
-def draw(found: Any, plot: Path | None, report: Path | None, force: bool) -> None:
-    """Write the picture and the report of a recovery or a forecast, if asked for."""
+def draw(found: Any, file: Path, plot: Path | None, report: Path | None, force: bool) -> None:
+    """Write the picture and the report of what was found in a file, if asked for."""
     if plot is not None:
         from ..views import save_picture
 
         save_picture(plot, found.plot, force=force)
     if report is not None:
-        found.write_report(report, force=force)
+        context = click.get_current_context()
+        command = f"structrank {shlex.join(context.meta.get(WORDS, []))}"
+        title = f"{str(context.info_name).capitalize()}: {file.name}"
+        found.write_report(report, force=force, title=title, command=command)

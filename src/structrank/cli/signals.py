@@ -211,7 +211,7 @@ def _recover(
         _write(found, given, out, errors, force)
         if components is not None:
             write(components, components_table(found.components(), given.table), force=force)
-        draw(found, plot, report, force)
+        draw(found, file, plot, report, force)
     printing.tell(repr(found), quiet)
     if cost is not None:
         printing.tell_cost(found.seconds, cost, quiet)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._array import to_numpy
+from .._array import NDArray, to_numpy
 from ..io.containers import unwrap
 from ..modal.modes import Modes
 from ..solvers.result import Result
@@ -50,12 +50,54 @@ def recovery_report(found: Recovery) -> Report:
     blocks: list[Block] = [
         Paragraph(f"{seen} The signal is modelled as a {model}."),
         picture,
+        *_filled(found, samples),
         Section("Settings", [Facts(_settings(found))]),
-        _certificate(found),
+        *_residuals(found, samples),
     ]
     if found.modes is not None:
         blocks.append(modes_section(found.modes))
-    return Report("Recovered signal", blocks)
+    return Report("Recovered signal", [*blocks, _certificate(found)])
+
+
+def _filled(found: Recovery, samples: NDArray) -> list[Section]:
+    """List the values of the gaps of a real series or table, with their intervals."""
+    parts = [
+        to_numpy(unwrap(part, found.channels).values)
+        for part in (found.signal, found.stderr, found.lower, found.upper)
+    ]
+    wide = samples.ndim == 2 and found.channels == 1
+    gaps = np.argwhere(np.isnan(samples) & ~found.left)
+    if not len(gaps) or np.iscomplexobj(samples) or not (samples.ndim == 1 or wide):
+        return []
+    index = getattr(found.samples, "index", range(samples.shape[0]))
+    labels, names = index_labels(index), [str(c) for c in getattr(found.samples, "columns", [])]
+    head = [str(getattr(index, "name", None) or "place"), *(["channel"] if wide else [])]
+    rows = []
+    for at in map(tuple, gaps):
+        channel = [names[at[1]] if names else str(at[1] + 1)] if wide else []
+        value, error, lower, upper = (part[at] for part in parts)
+        numbers = f"{value:#.5g}", f"{error:.2g}", f"{lower:#.5g}", f"{upper:#.5g}"
+        rows.append([labels[at[0]], *channel, *numbers])
+    caption = f"Values of the gaps. A new sample lies in its interval with {found.level:.0%}."
+    head += ["value", "standard error", "from", "to"]
+    return [Section("Filled values", [NumberTable(head, rows, caption)])]
+
+
+def _residuals(found: Recovery, samples: NDArray) -> list[Section]:
+    """Show what the signal of a series leaves of the samples, unless that is nothing."""
+    if samples.ndim - (found.channels is not None) > 1:
+        return []
+    left = found.residuals()
+    if not np.nanmax(np.abs(left.residuals), initial=0.0) > 0:
+        return []
+    text = (
+        f"What the signal leaves of the samples has a standard deviation of {left.sigma:.4g}. "
+        f"White noise has correlations as large as these with probability {left.whiteness:.2g}. "
+        f"{np.count_nonzero(left.outliers)} residuals stand out."
+    )
+    caption = "Residuals in their order, their correlations, and their histogram."
+    picture = Picture(left.plot, "Residuals, correlations, histogram", caption, samples.size)
+    return [Section("Residuals", [Paragraph(text), picture])]
 
 
 def forecast_report(ahead: Forecast) -> Report:
@@ -150,14 +192,15 @@ def _modes_table(modes: Modes) -> NumberTable:
 def _settings(found: Recovery) -> list[tuple[str, str]]:
     problem = found.result.problem
     structure = problem.structure
-    chosen = "given" if found.selection is None else f"from the data ({found.selection.method})"
+    chosen = "" if found.selection is None else f", from the data ({found.selection.method})"
+    chosen = ", given" if found.selection is None and found.kind == "convex" else chosen
     return [
         ("signal", _times(np.shape(found.signal))),
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
         ("estimate", found.candidate.label),
         ("rank", str(found.rank)),
         *channel_rows(found.groups),
-        ("mu", f"{problem.mu:.4g}, {chosen}: the price of the nuclear norm"),
+        ("mu", f"{problem.mu:.4g}{chosen}: the price of the nuclear norm"),
         ("noise", noise_text(found.sigma, "standard deviation")),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
     ]
@@ -174,13 +217,13 @@ def _certificate(found: Recovery) -> Section:
     """Explain how well the convex problem was solved, and for which signal that holds."""
     result = found.result
     bound = (
-        f" No other solution is better by more than {100 * result.gap:.2g}%. The bound uses a "
-        "largest singular value that was computed by iteration: strong evidence, not proof. It "
-        "says how well the problem was solved, not whether the signal fits the model."
+        f" No other solution is better by more than {100 * result.gap:.2g}%, with certainty but "
+        "for random starts that fail once in 10^10: this says how well the problem was solved, not "
+        "whether the signal fits the model."
     )
     meaning = (
-        "The convex solution minimises an objective: the distance to the samples, the nuclear norm "
-        "and the departure from the structure, each with its price. Its objective is "
+        "The convex solution minimises the distance to the samples, the nuclear norm and the "
+        "departure from the structure, each with its price; its objective is "
         f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)}"
     )
     blocks: list[Block] = [Paragraph(meaning)]

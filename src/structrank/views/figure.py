@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -123,10 +124,11 @@ def returned(axes: list[Any]) -> Any:
     return axes[0] if len(axes) == 1 else axes
 
 
-def legend_above(axis: Any) -> None:
-    """Put the legend in one row above the axes."""
+def legend_above(axis: Any, *, most: int = 4) -> None:
+    """Put the legend above the axes, in one row if there are at most so many entries."""
     count = len(axis.get_legend_handles_labels()[1])
-    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=count, frameon=False)
+    columns = count if count <= most else math.ceil(count / 2)
+    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, frameon=False)
 
 
 def finite(errors: NDArray) -> NDArray:

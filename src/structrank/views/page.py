@@ -12,7 +12,7 @@ from .content import Block, Facts, NumberTable, Paragraph, Picture, Report, Sect
 from .figure import new_figure
 
 STYLE = """
-:root { color-scheme: light; }
+:root { color-scheme: light dark; }
 * { box-sizing: border-box; }
 body { margin: 0 auto; max-width: 54rem; padding: 1.5rem 1rem 3rem; color: #1b1b1b;
   background: #fff; font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
@@ -32,6 +32,12 @@ th, td { padding: .3rem .9rem .3rem 0; text-align: right; white-space: nowrap;
 thead th { border-bottom: 2px solid #888; }
 table.about th { text-align: left; font-weight: 600; vertical-align: top; }
 table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6e6e6; background: #14181c; }
+  figcaption { color: #b8b8b8; }
+  h2, th, td { border-color: #3a4148; }
+  figure img { background: #fff; border-radius: .4rem; padding: .4rem; }
+}
 @media print { body { max-width: none; } figure, table { break-inside: avoid; } }
 """.strip()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
@@ -30,7 +31,14 @@ class Reportable(ABC):
     def report(self) -> Report:
         """Return the content of the page: texts, tables, pictures."""
 
-    def write_report(self, path: str | PathLike[str], *, force: bool = False) -> None:
+    def write_report(
+        self,
+        path: str | PathLike[str],
+        *,
+        force: bool = False,
+        title: str | None = None,
+        command: str | None = None,
+    ) -> None:
         """Write one HTML page about the result.
 
         It has the pictures, the settings, the tables, how to cite, and the versions used.
@@ -42,6 +50,10 @@ class Reportable(ABC):
             Ends in .html or .htm. The file is written completely or not at all.
         force : bool
             Replace an existing file.
+        title : str, optional
+            Title of the page. Default: what kind of result it is.
+        command : str, optional
+            The command that made the result, to be shown.
 
         Raises
         ------
@@ -50,7 +62,9 @@ class Reportable(ABC):
         ImportError
             matplotlib is not installed.
         """
-        write_report(path, self.report(), force=force)
+        report = self.report()
+        titled = report if title is None else replace(report, title=title)
+        write_report(path, titled, force=force, command=command)
 
 
 def check_report(path: str | PathLike[str], *, force: bool = False) -> None:
@@ -78,6 +92,7 @@ def write_report(
     report: Report,
     *,
     force: bool = False,
+    command: str | None = None,
     layout: PageLayout = DEFAULT_LAYOUT,
 ) -> None:
     """Write a report as one HTML page, followed by how to cite and the versions used.
@@ -92,6 +107,8 @@ def write_report(
         `found.report()`, for example.
     force : bool
         Replace an existing file.
+    command : str, optional
+        The command that made the result, to be shown.
     layout : PageLayout
         Limits and sizes of the page.
 
@@ -116,7 +133,7 @@ def write_report(
     """
     check_report(path, force=force)
     instance_of(report, Report, "report")
-    whole = Report(report.title, [*report.blocks, _citation(), _versions()])
+    whole = Report(report.title, [*report.blocks, _citation(), _versions(command)])
     text = page(whole, layout)
     with new_file(Path(path), PAGES, force=force) as partial:
         partial.write_text(text, encoding="utf-8")
@@ -127,7 +144,9 @@ def _citation() -> Section:
     return Section("How to cite", [Paragraph(f"The method: {PAPER}"), Paragraph(package)])
 
 
-def _versions() -> Section:
+def _versions(command: str | None) -> Section:
     packages = [(name, metadata.version(name)) for name in ("numpy", "scipy", "matplotlib")]
-    python = ("Python", platform.python_version())
-    return Section("Versions", [Facts([("structrank", __version__), python, *packages])])
+    facts = [("structrank", __version__), ("Python", platform.python_version()), *packages]
+    if command is None:
+        return Section("Versions", [Facts(facts)])
+    return Section("Command and versions", [Facts([("command", command), *facts])])
