@@ -6,6 +6,7 @@ import ast
 import importlib
 import os
 import re
+import signal
 
 # Set before the libraries are loaded. Each worker has one core: more threads only wait for
 # each other (PyTorch with two threads took up to thirty times as long on two busy cores).
@@ -18,6 +19,10 @@ import numpy as np
 import pytest
 
 from structrank import Circulant, Hankel, Hessenberg, Indexed, Sylvester, Toeplitz
+
+# A shell that starts the tests in the background lets them ignore Ctrl-C, which they test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LIBRARIES = ["numpy", "array_api_strict", "torch"]
 DTYPES = ["float32", "float64", "complex64", "complex128"]

@@ -459,15 +459,16 @@ def test_ctrl_c_with_several_processes_returns_finished_signals(monkeypatch):
 @pytest.mark.nightly
 def test_ctrl_c_reaches_a_pool_of_processes():
     pytest.importorskip("joblib")
-    signals = np.random.default_rng(0).standard_normal((40, 300)).cumsum(axis=1)
+    signals = np.random.default_rng(0).standard_normal((200, 300)).cumsum(axis=1)
     before = signal.getsignal(signal.SIGALRM)
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    signal.setitimer(signal.ITIMER_REAL, 30.0)
+    signal.setitimer(signal.ITIMER_REAL, 20.0)
     try:
         found = recover_many(signals, workers=2)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     statuses = [one.status for one in found]
-    assert len(found) == 40
+    assert len(found) == 200
     assert Status.INTERRUPTED in statuses
     assert Status.FINISHED in statuses

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -18,7 +18,7 @@ from .._messages import ERRORS, error_line, warning_line
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """End a command with one line per error, and show each warning in one line."""
-    with warnings.catch_warnings(), _ending_cleanly():
+    with warnings.catch_warnings(), _ending_cleanly() as pressed:
         warnings.simplefilter("default")
         warnings.showwarning = partial(_warn, set())
         try:
@@ -26,27 +26,44 @@ def one_line_errors() -> Iterator[None]:
         except BrokenPipeError:  # the reader of the pipe has stopped reading
             raise
         except KeyboardInterrupt:
-            click.echo("Interrupted.", err=True)
-            raise SystemExit(_exit_code(signal.SIGINT)) from None
+            _say_interrupted()
         except ERRORS as error:
+            if pressed and isinstance(error, ImportError):  # Ctrl-C in the middle of an import
+                _say_interrupted()
             raise click.ClickException(error_line(error)) from None
 
 
+def _say_interrupted() -> NoReturn:
+    click.echo("Interrupted.", err=True)
+    raise SystemExit(_exit_code(signal.SIGINT)) from None
+
+
 @contextmanager
-def _ending_cleanly() -> Iterator[None]:
-    """Let a process that is asked to terminate remove its partial files first."""
+def _ending_cleanly() -> Iterator[list[int]]:
+    """Let a process that is asked to terminate remove its partial files first.
+
+    Yields a list, which is no longer empty after Ctrl-C.
+    """
+    pressed: list[int] = []
 
     def end(*_: Any) -> None:
         raise SystemExit(_exit_code(signal.SIGTERM))
 
+    def press(number: int, frame: Any) -> None:
+        pressed.append(number)
+        signal.default_int_handler(number, frame)
+
     if threading.current_thread() is not threading.main_thread():  # others cannot set handlers
-        yield
+        yield pressed
         return
-    before = signal.signal(signal.SIGTERM, end)
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, end)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        before[signal.SIGINT] = signal.signal(signal.SIGINT, press)
     try:
-        yield
+        yield pressed
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _exit_code(number: int) -> int:

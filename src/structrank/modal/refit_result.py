@@ -170,7 +170,8 @@ def relative_violation(structure: Structure, X: LowRank, y: Array) -> float:
         apart = matrix - X.to_dense()
         square, distance = inner(matrix, matrix), inner(apart, apart)
     else:
-        size = float(np.max(np.abs(y))) or 1.0  # squares may leave the range
+        size = float(np.max(np.abs(y)))  # squares may leave the range
+        size = size if size >= np.finfo(float).tiny else 1.0  # its inverse, too
         X, y = X.scaled(1 / size), y / size
         square = inner(y, structure.multiplicity * y)
         distance = X.norm_squared() - 2 * inner(y, structure.adjoint(X.U, X.V)) + square
