@@ -36,7 +36,7 @@ SERIES[20:26] = np.nan
 NASTY = '<script>alert("1 & 2")</script>'
 DAYS = pd.date_range("2024-01-01", periods=N, freq="D", name=NASTY)
 SOME_STATUSES = (Status.SOLVED, Status.MAX_TIME, Status.INTERRUPTED)
-VOID = {"meta", "img", "br", "link"}
+VOID = {"meta", "img", "br", "link", "input"}
 
 
 class Page(HTMLParser):
@@ -221,6 +221,13 @@ class TestRecovery:
         (wide,) = [div for div in parsed.all("div") if div["class"] == "scroll wide"]
         assert wide["aria-label"] == parsed.all("img")[0]["alt"]
         assert "10 x 10" in wide["aria-label"]
+
+    def test_pictures_can_be_enlarged_without_a_script(self, found, tmp_path):
+        found.write_report(tmp_path / "a.html")
+        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+        parsed = Page(text)
+        assert parsed.all("input") == [{"type": "checkbox"}] * len(parsed.all("img"))
+        assert "figure:has(.zoom input:checked) img { width: 250%" in text
 
     def test_pictures_of_many_points_are_dots(self, tmp_path, found):
         write_report(tmp_path / "a.html", found.report(), layout=PageLayout(most_points=10))

@@ -22,6 +22,8 @@ p { margin: .6rem 0; }
 figure { margin: 1.2rem 0; }
 figure img { display: block; width: 100%; height: auto; margin: 0 auto; }
 .wide img { min-width: 40rem; }
+.zoom { display: block; text-align: right; font-size: .85rem; color: #555; cursor: pointer; }
+figure:has(.zoom input:checked) img { width: 250%; max-width: none !important; }
 figcaption { color: #444; font-size: .92rem; }
 .pair { display: grid; gap: 0 1.5rem; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); }
 .scroll { overflow-x: auto; }
@@ -34,11 +36,13 @@ table.about th { text-align: left; font-weight: 600; vertical-align: top; }
 table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6e6e6; background: #14181c; }
-  figcaption { color: #b8b8b8; }
+  figcaption, .zoom { color: #b8b8b8; }
   h2, th, td { border-color: #3a4148; }
   figure img { background: #fff; border-radius: .4rem; padding: .4rem; }
 }
-@media print { body { max-width: none; } figure, table { break-inside: avoid; } }
+@media print {
+  .zoom { display: none; }
+  body { max-width: none; } figure, table { break-inside: avoid; } }
 """.strip()
 
 
@@ -129,13 +133,13 @@ def _picture(picture: Picture, layout: PageLayout, size: tuple[float, float] | N
     alternative = escape(picture.alternative)
     style = f"max-width: {layout.pixels_per_inch * width:.0f}px"
     source = f"data:image/{kind};base64,{b64encode(data).decode()}"
-    image = f'<img alt="{alternative}" style="{style}" src="{source}">'
-    if width > layout.wide:
-        image = (
-            f'<div class="scroll wide" tabindex="0" role="region" '
-            f'aria-label="{alternative}">{image}</div>'
-        )
-    return f"<figure>{image}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    scrolls = "scroll wide" if width > layout.wide else "scroll"
+    return (
+        '<figure><label class="zoom"><input type="checkbox"> enlarge</label>'
+        f'<div class="{scrolls}" tabindex="0" role="region" aria-label="{alternative}">'
+        f'<img alt="{alternative}" style="{style}" src="{source}"></div>'
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    )
 
 
 def drawn(
