@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -34,6 +35,7 @@ from structrank.signals import solutions
 from structrank.signals.channels import from_channels
 from structrank.signals.estimation import best_estimate
 from structrank.signals.problems import hankel_problem
+from structrank.signals.settings import Settings
 from structrank.signals.solutions import Known
 from structrank.signals.window_sizes import local_windows
 
@@ -465,6 +467,19 @@ def test_a_forecast_says_what_it_is():
 def test_bad_forecasts_are_errors(samples, options, message):
     with pytest.raises((TypeError, ValueError), match=message):
         forecast(samples, **options)
+
+
+def test_settings_are_the_arguments_of_recover():
+    _, *arguments = signature(recover).parameters.values()
+    assert [(one.name, one.default) for one in fields(Settings)] == [
+        (one.name, one.default) for one in arguments
+    ]
+    given = {one.name: object() for one in arguments}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "structrank.signals.recovery.recover_with", lambda samples, settings: settings
+        )
+        assert vars(recover(np.ones(9), **given)) == given
 
 
 @pytest.mark.parametrize("size", [27, nightly(41)])

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
 from .._checks import one_of
-from ..signals.independent import INDEPENDENT
 from ..signals.recovery import recover
+from ..signals.settings import INDEPENDENT
 from .tables import checked_table, column_sizes
 
 SHARED = "shared"  # the other value of `channels` of an estimator

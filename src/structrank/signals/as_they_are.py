@@ -11,15 +11,15 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._watch import clock
-from ..io.containers import unwrap
 from ..io.regular_samples import what_was_done
 from ..io.saved_results import savable
 from ..solvers.result import Result
 from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
-from .channels import channel_axis
 from .recovery_result import OMITTED, Recovery
+from .request import unwrapped
+from .settings import Settings
 from .units import signal_sampling
 
 
@@ -62,7 +62,7 @@ class Unfinished(Complete):
 def as_they_are(
     kind: type[Complete],
     samples: Any,
-    options: dict[str, Any],
+    settings: Settings,
     status: Status,
     again: Callable[[], Recovery],
     *,
@@ -76,8 +76,7 @@ def as_they_are(
     kind : type
         `Complete` or `Unfinished`.
     samples : array, pandas Series or DataFrame, or xarray DataArray
-    options : dict
-        Those of `recover`.
+    settings : Settings
     status : Status
     again : callable
         Recovers the signal after all.
@@ -86,16 +85,15 @@ def as_they_are(
     seasons : tuple of float
         Seasons that were given.
     """
-    channels, gridded = options.get("channels"), options.get("times") is None
-    given = unwrap(samples, channels, regular=gridded)
+    gridded = settings.times is None
+    given, axis = unwrapped(samples, settings, regular=gridded)
     values = to_numpy(given.values)
-    axis = given.channels if channels is None else channel_axis(channels, values.ndim)
     return kind(
         signal=given.wrap(values),
         stderr=given.wrap(np.where(np.isnan(values), np.nan, np.zeros_like(values.real))),
         lower=given.wrap(values),
         upper=given.wrap(values),
-        level=options.get("level", 0.95),
+        level=settings.level,
         rank=0,
         modes=None,
         sigma=None,
@@ -108,7 +106,7 @@ def as_they_are(
         selection=None,
         seasons=seasons,
         regression=None,
-        sampling=signal_sampling(samples, axis, options.get("dt")) if gridded else None,
+        sampling=signal_sampling(samples, axis, settings.dt) if gridded else None,
         channels=axis,
         samples=samples,
         groups=[],

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import first_given, one_real_series
+from .._checks import one_real_series
 from .._watch import clock
-from ..io.containers import unwrap
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .clipped_modes import ClippedModes, fit_clipped_modes
 from .clipped_series import ClippedSeries, Clipping, fit_clipped
 from .estimates import interval_reach
-from .limits import Limits, checked_pair
+from .limits import checked_pair
+from .plain_recovery import recover_plain
 from .problems import SignalSizes
-from .solutions import Known
+from .recovery_result import Recovery
+from .request import Request
 from .units import with_sampling
-
-if TYPE_CHECKING:
-    from .recovery_result import Recovery
 
 NOT_BESIDE = ("mu", "bounds", "robust", "regressors", "known_frequencies", "checkpoint", "resume")
 
@@ -70,9 +67,7 @@ def given_clipping(
     return clipping
 
 
-def recover_clipped(
-    recover: Callable[..., Recovery], asked: dict[str, Any], clipping: Clipping, known: Known
-) -> Recovery:
+def recover_clipped(request: Request, clipping: Clipping) -> Recovery:
     """Recover a series whose clipped samples are only known to lie beyond a level.
 
     Modes are fitted to samples and inequalities, from those found without the clipped samples and
@@ -81,65 +76,47 @@ def recover_clipped(
 
     Parameters
     ----------
-    recover : callable
-        The function that recovers a series.
-    asked : dict of str to object
-        Its arguments.
+    request : Request
     clipping : Clipping
-    known : Known
-        What the arguments say about the series.
 
     Returns
     -------
     Recovery
     """
-    began = clock()
-    others = {name: asked[name] for name in NOT_BESIDE}
-    others["kind"] = asked["kind"] if asked["kind"] == ConvexSolution.name else None
-    others["sigma"] = asked["sigma"] if known.levels is not None else None
-    other = first_given(others)
-    if other is not None:
-        raise ValueError(
-            f"clipped and {other} are given, which do not go together: pass one of both"
-        )
-    given = unwrap(asked["samples"])
-    values = to_numpy(given.values).astype(float)
-    rest = given.wrap(np.where(clipping.all, np.nan, values))
-    first = recover(**{**asked, "samples": rest, "clipped": None, "max_gap": None})
+    known, kind = request.known, request.settings.kind
+    others = [*NOT_BESIDE]
+    others += ["kind"] if kind == ConvexSolution.name else []
+    others += ["sigma"] if known.levels is not None else []
+    request.settings.check_absent(others, "clipped")
+    values = to_numpy(request.values).astype(float)
+    rest = request.given.wrap(np.where(clipping.all, np.nan, values))
+    first = recover_plain(request.with_samples(rest, max_gap=None))
     found: ClippedModes | ClippedSeries | None = None
     modal = first.kind == FitOfModes.name and first.modes is not None and len(first.modes) > 0
-    if modal or asked["kind"] != ComponentModel.name:
+    if modal or kind != ComponentModel.name:
         start, exactly = first.modes if modal else None, modal and known.rank is not None
         found = fit_clipped_modes(values, clipping, start, known.sigma, exactly=exactly)
     if isinstance(found, ClippedModes) and (modal or found.explains(values, clipping)):
         modes = with_sampling(found.modes, first.sampling)
-        how = {"kind": FitOfModes.name, "modes": modes, "rank": len(found.modes)}
+        first = replace(first, kind=FitOfModes.name, modes=modes, rank=len(found.modes))
     else:
         found = fit_clipped(values, clipping, periods=known.seasons)
-        how = {"kind": ComponentModel.name, "modes": None, "rank": found.fitted.order}
-    return _answer(first, found, how, asked, clipping, clock() - began)
+        first = replace(first, kind=ComponentModel.name, modes=None, rank=found.fitted.order)
+    return _answer(first, found, request, clipping)
 
 
 def _answer(
-    first: Recovery,
-    found: ClippedModes | ClippedSeries,
-    how: dict[str, Any],
-    asked: dict[str, Any],
-    clipping: Clipping,
-    seconds: float,
+    first: Recovery, found: ClippedModes | ClippedSeries, request: Request, clipping: Clipping
 ) -> Recovery:
     """The result, with values left out in long gaps."""
-    given = unwrap(asked["samples"])
-    missing = np.isnan(to_numpy(given.values))
-    left = Limits(first.level, asked["max_gap"]).left(missing, None)
+    left = request.limits.left(np.isnan(to_numpy(request.values)), None)
     width = interval_reach(first.level) * found.deviation
 
     def wrapped(part: NDArray) -> Any:
-        return given.wrap(np.where(left, np.nan, part))
+        return request.given.wrap(np.where(left, np.nan, part))
 
     return replace(
         first,
-        **how,
         signal=wrapped(found.signal),
         stderr=wrapped(found.stderr),
         lower=wrapped(found.signal - width),
@@ -148,6 +125,6 @@ def _answer(
         left=left,
         clipped=clipping.all,
         draw=partial(found.draws, left),
-        samples=asked["samples"],
-        seconds=seconds,
+        samples=request.samples,
+        seconds=clock() - request.began,
     )

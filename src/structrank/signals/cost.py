@@ -26,7 +26,7 @@ from .effort import Effort, checked
 from .estimation import AUTO
 from .evening import is_uneven
 from .problems import hankel_problem
-from .recovery import KINDS
+from .request import KINDS
 from .solutions import Known
 from .solve_cost import SolveCounts, solve_seconds
 from .window_sizes import WindowSearch, local_windows

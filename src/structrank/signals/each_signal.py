@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -15,57 +16,50 @@ from .._watch import clock
 from ..solvers.stopping import Status
 from .as_they_are import Unfinished, as_they_are
 from .recovery_result import Recovery
+from .settings import Settings
 
 
-def check_each(options: dict[str, Any], workers: int) -> None:
-    """Raise an error for options that do not suit many signals.
+class Work(Protocol):
+    """Recovers one signal with settings."""
 
-    Parameters
-    ----------
-    options : dict
-        Those of `recover`.
-    workers : int
-    """
-    check_workers(positive_int(workers, "workers"))
-    rng = options.get("rng", 0)
+    def __call__(self, samples: Any, settings: Settings) -> Recovery: ...
+
+
+def check_each(settings: Settings) -> None:
+    """Raise an error for settings that do not suit many signals."""
+    check_workers(positive_int(settings.workers, "workers"))
+    rng = settings.rng
     if isinstance(rng, bool) or not isinstance(rng, (int, np.integer)):
         raise TypeError(f"rng is {type(rng).__name__}, but an integer, one for all, is expected")
     for name in ("checkpoint", "resume"):
-        if options.get(name) is not None:
+        if getattr(settings, name) is not None:
             raise ValueError(
                 f"{name} is given, but it is for one signal: call recover in a loop, with one file "
                 "per signal"
             )
 
 
-def recover_each(
-    work: Callable[[Any], Recovery],
-    signals: Sequence[Any],
-    options: dict[str, Any],
-    *,
-    workers: int,
-    progress: bool,
-) -> list[Recovery]:
+def recover_each(work: Work, signals: Sequence[Any], settings: Settings) -> list[Recovery]:
     """Recover every signal, on several processes; after Ctrl-C return what is there.
 
     Parameters
     ----------
     work : callable
-        Recovers one signal.
+        Recovers one signal with settings.
     signals : sequence
-    options : dict
-        Those of `recover`.
-    workers : int
-    progress : bool
+    settings : Settings
+        Its `workers` and `progress` are those of all signals together.
 
     Returns
     -------
     list of Recovery
     """
+    own = replace(settings, workers=1, progress=False)
+    one_signal = partial(work, settings=own)
     found: dict[int, Recovery] = {}
     try:
-        with tqdm(total=len(signals), desc="signals", disable=not progress) as bar:
-            for i, one in finished(work, signals, workers):
+        with tqdm(total=len(signals), desc="signals", disable=not settings.progress) as bar:
+            for i, one in finished(one_signal, signals, settings.workers):
                 found[i] = one
                 bar.update()
     except KeyboardInterrupt:
@@ -73,10 +67,8 @@ def recover_each(
             raise
         for i, signal in enumerate(signals):
             if i not in found:
-                found[i] = _unfinished(work, signal, options)
+                again = partial(one_signal, signal)
+                found[i] = as_they_are(
+                    Unfinished, signal, own, Status.INTERRUPTED, again, began=clock()
+                )
     return [found[i] for i in range(len(signals))]
-
-
-def _unfinished(work: Callable[[Any], Recovery], samples: Any, options: dict[str, Any]) -> Recovery:
-    again = partial(work, samples)
-    return as_they_are(Unfinished, samples, options, Status.INTERRUPTED, again, began=clock())

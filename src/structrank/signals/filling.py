@@ -14,16 +14,13 @@ from ..io.containers import unwrap
 from ..io.regular_samples import regular_samples
 from ..solvers.stopping import Status
 from .as_they_are import Complete, as_they_are
-from .channels import channel_axis
 from .estimates import ErrorDraws
-from .given_seasons import given_seasons
-from .independent import INDEPENDENT, recover_independent
-from .limits import Limits
-from .noise_levels import NoiseLevels
-from .problems import hankel_problem
-from .recovery import recover
+from .independent import recover_independent
+from .recovery import recover, recover_with
 from .recovery_result import Recovery
 from .regressors import check_regressors
+from .request import Request, unwrapped
+from .settings import INDEPENDENT, Settings
 
 
 def denoise(samples: Any, **options: Any) -> Recovery:
@@ -81,18 +78,32 @@ def impute(samples: Any, **options: Any) -> Recovery:
     >>> bool(np.allclose(filled, np.cos(0.3 * np.arange(100)), atol=1e-5))
     True
     """
-    if options.get("channels") == INDEPENDENT:
-        return recover_independent(impute, samples, **options)
-    began, channels, gridded = clock(), options.get("channels"), options.get("times") is None
-    if gridded:
-        samples = regular_samples(samples, options.pop("regular", False))
-    given = unwrap(samples, channels, regular=gridded)
-    values = to_numpy(given.values)
-    whole = np.size(values) and np.all(np.isfinite(values)) and not options.get("robust", False)
-    whole = whole and options.get("clipped") is None
-    if whole and gridded:
-        return _complete(samples, options, began)
-    return keep_samples(recover(samples, **options))
+    return impute_with(samples, Settings.of(options))
+
+
+def impute_with(samples: Any, settings: Settings) -> Recovery:
+    """Fill the gaps of a signal with the settings of `recover`.
+
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+    settings : Settings
+
+    Returns
+    -------
+    Recovery
+    """
+    if settings.channels == INDEPENDENT:
+        return recover_independent(impute_with, samples, settings)
+    began = clock()
+    if settings.times is None:
+        samples = regular_samples(samples, settings.regular)
+        settings = replace(settings, regular=False)
+        values = to_numpy(unwrapped(samples, settings)[0].values)
+        whole = np.size(values) and np.all(np.isfinite(values))
+        if whole and not settings.robust and settings.clipped is None:
+            return _complete(samples, settings, began)
+    return keep_samples(recover_with(samples, settings))
 
 
 def keep_samples(found: Recovery) -> Recovery:
@@ -131,19 +142,11 @@ def _kept_draws(
     return np.where(missing, draw(n, rng), values)
 
 
-def _complete(samples: Any, options: dict[str, Any], began: float) -> Recovery:
+def _complete(samples: Any, settings: Settings, began: float) -> Recovery:
     """The samples as they are, after the checks of `recover`."""
-    channels = options.get("channels")
-    given = unwrap(samples, channels)
-    values = to_numpy(given.values)
-    axis = given.channels if channels is None else channel_axis(channels, values.ndim)
-    hankel_problem(given.values, options.get("window"), axis)
-    limits = Limits.of(options.get("level", 0.95), options.get("max_gap"), options.get("bounds"))
-    limits.check(values, axis)
-    seasons = given_seasons(options.get("season"), values, axis)
-    NoiseLevels.of(options.get("sigma"), values, channels=axis)
-    check_regressors(samples, options.get("regressors"), channels)
-    again = partial(recover, samples, **options)
+    request = Request.of(samples, settings)
+    check_regressors(request)
+    again, seasons = partial(recover_with, samples, settings), request.known.seasons
     return as_they_are(
-        Complete, samples, options, Status.FINISHED, again, began=began, seasons=seasons
+        Complete, samples, settings, Status.FINISHED, again, began=began, seasons=seasons
     )

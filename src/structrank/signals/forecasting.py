@@ -29,7 +29,7 @@ from .forecast_groups import (
 )
 from .forecast_result import Forecast, ForecastModel, forecast_values, mean_weights
 from .given_seasons import given_seasons
-from .regressors import forecast_beside
+from .regressors import ForecastRegressors
 from .units import signal_sampling, with_sampling
 
 
@@ -119,34 +119,36 @@ def forecast(
     >>> bool(abs(ahead.mean - series[118:]).max() < 0.3)
     True
     """
-    asked, steps = dict(locals()), positive_int(steps, "steps")
+    steps, known = (
+        positive_int(steps, "steps"),
+        None if rank is None else positive_int(rank, "rank"),
+    )
     interval_reach(level)
     began, (tried, max_time) = clock(), checked(effort, max_time)
-    known = None if rank is None else positive_int(rank, "rank")
     samples = regular_samples(samples, regular)
     given, values, channels = _series(samples, channels)
     sampling = signal_sampling(samples, channels, dt)
-    units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
-    values = units.common(values)
     seasons = given_seasons(season, values, channels, rank=rank, sigma=sigma, undamped=undamped)
     how = Extrapolation(window, channels, sigma, undamped, rng, seasons)
-    if regressors is not None or future_regressors is not None:
-        return forecast_beside(forecast, {**asked, "samples": samples, "regular": False}, seasons)
+    beside = ForecastRegressors.of(
+        samples, given, channels, regressors, future_regressors, steps, seasons
+    )
+    values = values if beside is None else beside.rest
+    units = channel_units(values, channels, centre=rank is None, scale=sigma is None)
+    common = units.common(values)
     with watched(max_time, progress) as watch:
-        groups = groups_to_forecast(values, known, how)
-        found = forecast_groups(values, groups, steps, known, how, tried.forecasts)
-    status = _status(watch, found, None if rank is not None else values)
-    numbers = _numbers(found, units, level, given, sampling)
-    return Forecast(
-        **numbers,
-        level=level,
+        groups = groups_to_forecast(common, known, how)
+        found = forecast_groups(common, groups, steps, known, how, tried.forecasts)
+    ahead = Forecast(
+        **_numbers(found, units, level, given, sampling),
         regression=None,
         channels=channels,
         samples=samples,
         groups=groups,
-        status=status,
+        status=_status(watch, found, None if rank is not None else common),
         seconds=clock() - began,
     )
+    return ahead if beside is None else beside.added_to(ahead)
 
 
 def _numbers(
@@ -160,6 +162,7 @@ def _numbers(
     ahead = units.estimate(put_together(found))
     return {
         **forecast_values(ahead, level, given, len(given.values)),
+        "level": level,
         "weights": mean_weights(found),
         "rank": ahead.rank,
         "modes": cast(Modes, with_sampling(ahead.modes, sampling)),

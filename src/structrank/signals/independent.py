@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
@@ -19,11 +19,10 @@ from ..solvers.result import Result
 from ..solvers.stopping import Status
 from ..views.content import Report
 from .component_series import SignalComponents
-from .each_signal import check_each, recover_each
+from .each_signal import Work, check_each, recover_each
 from .recovery_result import OMITTED, Recovery
 from .residuals import ResidualDiagnostics
-
-INDEPENDENT = "independent"  # the value of `channels`
+from .settings import INDEPENDENT, Settings
 
 
 @savable(omit=OMITTED)
@@ -82,31 +81,27 @@ class IndependentRecovery(Recovery):
         return [*rows, *(("search", f"{n} {status.value}") for status, n in ended.items())]
 
 
-def recover_independent(
-    work: Callable[..., Recovery], samples: Any, **options: Any
-) -> IndependentRecovery:
+def recover_independent(work: Work, samples: Any, settings: Settings) -> IndependentRecovery:
     """Recover the columns of a table, each by itself.
 
     Parameters
     ----------
     work : callable
-        `recover` or `impute`.
+        Recovers one column with settings.
     samples : array, pandas DataFrame, or xarray DataArray
         The last axis holds channels.
-    **options
-        Those of `recover`, among them `workers`.
+    settings : Settings
+        Their time limit is divided among the columns.
     """
     began = clock()
-    workers, progress = options.pop("workers", 1), options.pop("progress", False)
-    check_each(options, workers)
+    check_each(settings)
     for name in ("times", "regressors"):
-        if options.get(name) is not None:
+        if getattr(settings, name) is not None:
             raise ValueError(
                 f'{name} are given, but channels="independent" is for tables without: recover the '
                 "columns in a loop"
             )
-    del options["channels"]
-    samples = regular_samples(samples, options.pop("regular", False))
+    samples = regular_samples(samples, settings.regular)
     axis = np.ndim(samples) - 1
     if axis < 1:
         raise ValueError(
@@ -114,16 +109,13 @@ def recover_independent(
             "or an array whose last axis holds channels"
         )
     given = unwrap(samples, axis)
-    count = given.values.shape[axis]
-    if options.get("max_time") is not None:
-        options["max_time"] = options["max_time"] * min(workers, count) / count
+    count, max_time = given.values.shape[axis], settings.max_time
+    if max_time is not None:
+        max_time = max_time * min(settings.workers, count) / count
     table = hasattr(samples, "iloc")
     parts = [samples.iloc[:, c] if table else samples[..., c] for c in range(count)]
-    found = recover_each(
-        partial(work, **options), parts, options, workers=workers, progress=progress
-    )
-
-    return _merged(found, samples, axis, given.wrap, began)
+    own = replace(settings, channels=None, regular=False, max_time=max_time)
+    return _merged(recover_each(work, parts, own), samples, axis, given.wrap, began)
 
 
 def _merged(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import finite_or_missing, first_given, one_of, one_real_series
+from .._checks import finite_or_missing, one_of, one_real_series
 from .._watch import clock, watched
 from ..components.irregular_draws import irregular_draws
 from ..components.irregular_search import ContinuousSearch, ContinuousSeries, fit_irregular
@@ -31,9 +30,27 @@ from .noise_levels import NoiseLevels
 from .recovery_result import OMITTED, Recovery
 from .reports import noise_text
 from .residuals import ResidualDiagnostics
+from .settings import Settings
 
 KINDS = (AUTO, ComponentModel.name)  # of estimates at irregular times
 FEWEST = 8  # samples of a series, as for forecasts
+GRIDDED = (  # settings that need equally spaced samples
+    "window",
+    "channels",
+    "mu",
+    "rank",
+    "season",
+    "dt",
+    "undamped",
+    "robust",
+    "regular",
+    "checkpoint",
+    "resume",
+    "regressors",
+    "clipped",
+    "known_frequencies",
+    "max_gap",
+)
 
 
 @dataclass(frozen=True)
@@ -108,70 +125,29 @@ class IrregularRecovery(Recovery):
         ]
 
 
-@dataclass(frozen=True)
-class Control:
-    """Arguments of `recover` that control its time."""
-
-    effort: str
-    max_time: float | None
-    progress: bool
-
-
-class Gridded(NamedTuple):
-    """Arguments of `recover` that need equally spaced samples: None or False if not given."""
-
-    window: Any
-    channels: Any
-    mu: Any
-    rank: Any
-    season: Any
-    dt: Any
-    undamped: Any
-    robust: Any
-    regular: Any
-    checkpoint: Any
-    resume: Any
-    regressors: Any
-    clipped: Any
-    known_frequencies: Any
-
-
-def recover_irregular(
-    samples: Any,
-    times: Any,
-    kind: str,
-    limits: Limits,
-    sigma: Any,
-    control: Control,
-    gridded: Gridded,
-) -> IrregularRecovery:
+def recover_irregular(samples: Any, settings: Settings) -> IrregularRecovery:
     """Recover a real series from samples at irregular times.
 
     Parameters
     ----------
     samples : array or pandas Series
         NaN where the series is not seen but wanted.
-    times : array or "index"
-        One for each sample, in any order.
-    kind : str
-    limits : Limits
-    sigma : float or array, optional
-        Standard deviation of the noise, if known.
-    control : Control
-    gridded : Gridded
+    settings : Settings
+        With times.
 
     Returns
     -------
     IrregularRecovery
     """
-    one_of(kind, KINDS, "kind, with times,")
-    began, (_, max_time) = clock(), checked(control.effort, control.max_time)
-    given = unwrap(samples, regular=False)
-    values, at = _checked(samples, given, times, {**gridded._asdict(), "max_gap": limits.max_gap})
+    limits = Limits.of(settings.level, settings.max_gap, settings.bounds)
+    one_of(settings.kind, KINDS, "kind, with times,")
+    began, (_, max_time) = clock(), checked(settings.effort, settings.max_time)
+    given, sigma = unwrap(samples, regular=False), settings.sigma
+    values, at = _checked(samples, given, settings)
     sigma = None if sigma is None else np.broadcast_to(np.asarray(sigma), values.shape)
     series = _Series(at, values, NoiseLevels.of(sigma, values).levels)
-    with watched(max_time, control.progress) as watch:
-        fitted = series.fitted(getattr(OscillatorCounts(), control.effort))
+    with watched(max_time, settings.progress) as watch:
+        fitted = series.fitted(getattr(OscillatorCounts(), settings.effort))
     estimate, none = series.estimate(fitted), np.zeros(len(values), dtype=bool)
     signal, stderr, lower, upper = map(given.wrap, limits.parts(estimate, none))
     return IrregularRecovery(
@@ -245,19 +221,17 @@ class _Series:
         )
 
 
-def _checked(
-    samples: Any, given: Unwrapped, times: Any, regular: Mapping[str, Any]
-) -> tuple[NDArray, NDArray]:
+def _checked(samples: Any, given: Unwrapped, settings: Settings) -> tuple[NDArray, NDArray]:
     """Return samples and times as numbers, or raise an error."""
     values = to_numpy(given.values)
     one_real_series(values, None, "times are", "irregular times are")
-    other = first_given(regular)
+    other = settings.first_of(GRIDDED)
     if other is not None:
         raise ValueError(
             f"times and {other} are given, but that needs regular times: pass one of both"
         )
     finite_or_missing(values, "samples")
-    at = numbers_of_times(times, samples)
+    at = numbers_of_times(settings.times, samples)
     seen = ~np.isnan(values)
     if np.count_nonzero(seen) < FEWEST or np.ptp(at[seen]) == 0:
         raise ValueError(

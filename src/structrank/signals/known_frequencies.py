@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import first_given, one_real_series
+from .._checks import one_real_series
 from ..components.regression import Regression
 from ..io.sampling import Sampling
 from ..modal.modes import ModeErrors, Modes
 from .candidates import FitOfModes
+from .recovery_result import Recovery
 from .regressor_table import RegressorTable
 from .regressors import recover_beside
-from .solutions import Known
+from .request import Request
 from .units import with_sampling
-
-if TYPE_CHECKING:
-    from .recovery_result import Recovery
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,34 +120,20 @@ def given_tones(
     return Tones(np.sort(np.minimum([float(f) / rate for f in numbers], 0.5)))
 
 
-def recover_with_tones(
-    recover: Callable[..., Recovery], asked: dict[str, Any], known: Known, tones: Tones
-) -> Recovery:
+def recover_with_tones(request: Request, tones: Tones) -> Recovery:
     """Recover a series with modes that are held at known frequencies.
 
     Parameters
     ----------
-    recover : callable
-        The function that recovers a series.
-    asked : dict of str to object
-        Its arguments.
-    known : Known
-        What they say about the series.
+    request : Request
     tones : Tones
 
     Returns
     -------
     Recovery
     """
-    other = first_given({name: asked[name] for name in ("regressors", "mu", "bounds", "robust")})
-    if other is not None:
-        raise ValueError(
-            f"known_frequencies and {other} are given, which do not go together: pass one of both"
-        )
-    columns = tones.columns(len(asked["samples"]))
-    found = recover_beside(
-        recover, {**asked, "regressors": columns, "known_frequencies": None}, known
-    )
+    request.settings.check_absent(("regressors", "mu", "bounds", "robust"), "known_frequencies")
+    found = recover_beside(request, tones.columns(len(request.values)))
     assert found.regression is not None  # of the columns
     if found.kind != FitOfModes.name:
         return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from .each_signal import check_each, recover_each
-from .recovery import recover
+from .recovery import recover_with
 from .recovery_result import Recovery
+from .settings import Settings
 
 
 def recover_many(
@@ -52,11 +52,10 @@ def recover_many(
     [1, 2]
     """
     signals = _signals(samples)
-    options = {"rng": rng, **options}
-    check_each(options, workers)
-    return recover_each(
-        partial(recover, **options), signals, options, workers=workers, progress=progress
-    )
+    own = {"workers": workers, "rng": rng, "progress": progress}
+    settings = Settings.of({**options, **own})
+    check_each(settings)
+    return recover_each(recover_with, signals, settings)
 
 
 def _signals(samples: Any) -> Sequence[Any]:

@@ -3,49 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
-from .._checks import one_of
-from .._watch import clock, watched
-from ..io.containers import Unwrapped, unwrap
-from ..io.regular_samples import regular_samples
-from ..io.sampling import Sampling
 from ..solvers.checkpoint import Checkpoint
-from .caller import status_of
-from .candidates import ComponentModel, ConvexSolution, FitOfModes
-from .channel_units import channel_units
-from .channels import channel_axis, from_channels
 from .clipped import given_clipping, recover_clipped
-from .effort import checked
-from .estimates import Estimate
-from .estimation import AUTO, Found
-from .finding import find_signal
-from .given_seasons import given_seasons
-from .independent import INDEPENDENT, recover_independent
-from .irregular import Control, Gridded, recover_irregular
+from .estimation import AUTO
+from .independent import recover_independent
+from .irregular import recover_irregular
 from .known_frequencies import given_tones, recover_with_tones
-from .limits import Limits
-from .noise_levels import NoiseLevels
-from .problems import hankel_problem
+from .plain_recovery import recover_plain
 from .recovery_result import Recovery
 from .regressors import recover_beside
-from .saved_pieces import saved_pieces
-from .solutions import Known
-from .units import signal_sampling, with_sampling
-
-KINDS = (AUTO, FitOfModes.name, ConvexSolution.name, ComponentModel.name)
-# What fits depend on, beside the samples.
-SETTINGS = (
-    *("window", "channels", "mu", "rank", "sigma", "kind", "season", "undamped", "robust", "rng"),
-    "effort",
-)
+from .request import Request
+from .settings import INDEPENDENT, Settings
 
 
 def recover(
@@ -209,103 +182,42 @@ def recover(
     >>> bool(abs(found.signal - truth).max() < 0.1)
     True
     """
-    asked = SimpleNamespace(**locals())
-    if channels == INDEPENDENT:
-        return recover_independent(recover, **vars(asked))
-    limits = Limits.of(level, max_gap, bounds)
-    if times is not None:
-        control = Control(effort, max_time, progress)
-        gridded = Gridded(*(getattr(asked, name) for name in Gridded._fields))
-        return recover_irregular(samples, times, kind, limits, sigma, control, gridded)
-    return _recovered(asked, limits)
-
-
-def _recovered(asked: SimpleNamespace, limits: Limits) -> Recovery:
-    """Recover a signal with the arguments of `recover`."""
-    if asked.workers != 1:
-        raise ValueError(
-            f"workers is {asked.workers}, but several processes are for columns that are fitted "
-            f"alone: pass channels={INDEPENDENT!r}, or workers=1"
-        )
-    began, (tried, max_time) = clock(), checked(asked.effort, asked.max_time)
-    samples = regular_samples(asked.samples, asked.regular)
-    given, mu, rank, sigma = unwrap(samples, asked.channels), asked.mu, asked.rank, asked.sigma
-    values, axis = given.values, given.channels
-    if asked.channels is not None:
-        axis = channel_axis(asked.channels, values.ndim)
-    limits.check(values, axis)
-    sampling = signal_sampling(samples, axis, asked.dt)
-    plain = Known(mu, rank, None, asked.undamped, asked.rng)
-    known = _known(plain, values, axis, asked.kind, asked.season, sigma, asked.robust)
-    units = channel_units(values, axis, centre=rank is mu is None, scale=sigma is mu is None)
-    problem = hankel_problem(units.common(values), asked.window, axis)
-    clipping = given_clipping(asked.clipped, values, axis)
-    if clipping is not None:
-        arguments = {**vars(asked), "samples": samples, "regular": False}
-        return recover_clipped(recover, arguments, clipping, known)
-    tones = given_tones(asked.known_frequencies, values, axis, sampling)
-    if tones is not None:
-        arguments = {**vars(asked), "samples": samples, "regular": False}
-        return recover_with_tones(recover, arguments, known, tones)
-    if asked.regressors is not None:
-        return recover_beside(recover, {**vars(asked), "samples": samples, "regular": False}, known)
-    may_be_large = asked.window is rank is None and asked.kind == AUTO
-    settings = {name: getattr(asked, name) for name in SETTINGS} | {"channels": axis}
-    saved = saved_pieces("recover", values, settings, asked.checkpoint, asked.resume)
-    with saved, watched(max_time, asked.progress) as watch:
-        found, outliers, groups = find_signal(
-            problem, known, asked.kind, tried, asked.robust, may_be_large
-        )
-    status, estimate = status_of(watch, "recover"), units.estimate(found.estimate)
-    return Recovery(
-        **_answer(limits, estimate, given, axis, from_channels(outliers, axis)),
-        **_how_found(found, estimate, known, sampling, samples),
-        channels=axis,
-        samples=samples,
-        groups=groups,
-        status=status,
-        seconds=clock() - began,
+    # fmt: off
+    settings = Settings(
+        window=window, channels=channels, mu=mu, rank=rank, sigma=sigma, kind=kind, level=level,
+        season=season, known_frequencies=known_frequencies, max_gap=max_gap, bounds=bounds,
+        clipped=clipped, dt=dt, regular=regular, times=times, regressors=regressors,
+        undamped=undamped, robust=robust, rng=rng, effort=effort, max_time=max_time,
+        progress=progress, checkpoint=checkpoint, resume=resume, workers=workers,
     )
+    # fmt: on
+    return recover_with(samples, settings)
 
 
-def _known(
-    plain: Known, values: Any, axis: int | None, kind: str, season: Any, sigma: Any, robust: bool
-) -> Known:
-    """What the caller knows, with seasons and noise levels, or an error if that does not fit."""
-    one_of(kind, KINDS, "kind")
-    convex = kind if kind == ConvexSolution.name else None
-    modal = kind if kind == FitOfModes.name else None
-    mu = plain.mu
-    seasons = given_seasons(season, values, axis, kind=convex or modal, mu=mu)
-    levels = NoiseLevels.of(sigma, values, channels=axis, mu=mu, kind=convex, robust=robust)
-    return replace(plain, sigma=levels.typical, seasons=seasons, weights=levels.weights)
+def recover_with(samples: Any, settings: Settings) -> Recovery:
+    """Recover a signal in the way that its settings ask for.
 
+    Parameters
+    ----------
+    samples : array, pandas Series or DataFrame, or xarray DataArray
+    settings : Settings
 
-def _answer(
-    limits: Limits, found: Estimate, given: Unwrapped, axis: int | None, outliers: NDArray
-) -> dict[str, Any]:
-    """The numbers of a `Recovery`, in containers like the samples, and which are left out."""
-    left = limits.left(np.isnan(to_numpy(given.values)) | outliers, axis)
-    parts = zip(("signal", "stderr", "lower", "upper"), limits.parts(found, left), strict=True)
-    values = {name: given.wrap(part) for name, part in parts}
-    draw = None if found.errors is None else partial(limits.draws, found, left)
-    return {**values, "level": limits.level, "outliers": outliers, "left": left, "draw": draw}
-
-
-def _how_found(
-    found: Found, estimate: Estimate, known: Known, sampling: Sampling | None, samples: Any
-) -> dict[str, Any]:
-    """What a `Recovery` says about how it was found."""
-    sigma = known.sigma if estimate.sigma is None else estimate.sigma
-    return {
-        "rank": estimate.rank,
-        "modes": with_sampling(estimate.modes, sampling),
-        "sigma": sigma if known.levels is None else known.levels,
-        "kind": found.candidate.name,
-        "solve": found.solve,
-        "selection": found.selection,
-        "seasons": known.seasons,
-        "regression": None,
-        "clipped": np.zeros(np.shape(samples), dtype=bool),
-        "sampling": sampling,
-    }
+    Returns
+    -------
+    Recovery
+    """
+    if settings.channels == INDEPENDENT:
+        return recover_independent(recover_with, samples, settings)
+    if settings.times is not None:
+        return recover_irregular(samples, settings)
+    request = Request.of(samples, settings)
+    values, axis = request.values, request.axis
+    clipping = given_clipping(settings.clipped, values, axis)
+    if clipping is not None:
+        return recover_clipped(request, clipping)
+    tones = given_tones(settings.known_frequencies, values, axis, request.sampling)
+    if tones is not None:
+        return recover_with_tones(request, tones)
+    if settings.regressors is not None:
+        return recover_beside(request, settings.regressors)
+    return recover_plain(request)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import first_given, one_real_series
+from .._checks import one_real_series
+from .._watch import clock
 from ..components.regression import Regression, fit_regression
 from ..io.appending import appended
 from ..io.containers import Unwrapped, unwrap
@@ -18,13 +18,14 @@ from ..modal.modes import Modes
 from .candidates import FitOfModes
 from .estimates import ErrorDraws, interval_reach
 from .joint_modes import fit_jointly, without_idle_modes
+from .plain_recovery import recover_plain
+from .recovery_result import Recovery
 from .regressor_table import RegressorTable
-from .solutions import Known
+from .request import Request
 from .units import with_sampling
 
 if TYPE_CHECKING:
     from .forecast_result import Forecast
-    from .recovery_result import Recovery
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +38,8 @@ class _Given:
     table: RegressorTable
 
     @classmethod
-    def of(cls, samples: Any, regressors: Any, channels: int | None, others: Any) -> _Given:
-        other = first_given(others)
-        if other is not None:
-            raise ValueError(
-                f"regressors and {other} are given, which do not go together: pass one of both"
-            )
-        container = unwrap(samples, channels)
+    def of(cls, samples: Any, container: Unwrapped, axis: int | None, regressors: Any) -> _Given:
         values = to_numpy(container.values)
-        axis = container.channels if channels is None else channels
         one_real_series(values, axis, "regressors are", "regressors are")
         table = RegressorTable.of(regressors, len(values), index_of(samples), "regressors")
         table.check_distinct(~np.isnan(values))
@@ -56,35 +50,19 @@ class _Given:
             self.values, self.table.values, self.table.names, periods=seasons, noise=noise
         )
 
-    def without(self, regression: Regression) -> Any:
-        """The samples less what regressors add, in their container."""
-        return self.container.wrap(self.values - regression.effect)
-
 
 def index_of(samples: Any) -> Any:
     """The index of a pandas object; None for other containers."""
     return samples.index if hasattr(samples, "iloc") else None
 
 
-def check_regressors(samples: Any, regressors: Any, channels: int | None, **others: Any) -> None:
-    """Raise an error if regressors are given that do not fit the samples.
-
-    Parameters
-    ----------
-    samples : array, Series or DataArray
-    regressors : array, Series, DataFrame or None
-    channels : int or None
-        The axis that holds channels.
-    **others
-        Arguments that do not go with regressors: None or False if they are not given.
-    """
-    if regressors is not None:
-        _Given.of(samples, regressors, channels, others)
+def check_regressors(request: Request) -> None:
+    """Raise an error if regressors are given that do not fit the samples."""
+    if request.settings.regressors is not None:
+        _Given.of(request.samples, request.given, request.axis, request.settings.regressors)
 
 
-def recover_beside(
-    recover: Callable[..., Recovery], asked: dict[str, Any], known: Known
-) -> Recovery:
+def recover_beside(request: Request, regressors: Any) -> Recovery:
     """Recover a series beside its regressors.
 
     The coefficients are found together with the components of the series. What the regressors
@@ -93,63 +71,87 @@ def recover_beside(
 
     Parameters
     ----------
-    recover : callable
-        The function that recovers a series.
-    asked : dict of str to object
-        Its arguments, with regressors.
-    known : Known
-        What they say about the series.
+    request : Request
+    regressors : array, Series, DataFrame or RegressorTable
 
     Returns
     -------
     Recovery
     """
-    others = {name: asked[name] for name in ("bounds", "robust")}
-    given = _Given.of(asked["samples"], asked["regressors"], asked["channels"], others)
-    regression = given.fitted(known.seasons, known.levels)
-    found = recover(**{**asked, "samples": given.without(regression), "regressors": None})
-    if found.kind == FitOfModes.name and known.levels is None:
-        return _beside_modes(found, given, regression, known.sigma, known.rank is None)
-    directions = regression.directions(given.values, regression.values)
-    draw = None
-    if found.draw is not None:
-        draw = partial(_draws, found.draw, regression, directions)
-    numbers = _numbers(found.signal, found, regression.effect, _extra(regression, directions))
-    wrapped = {name: given.container.wrap(part) for name, part in numbers.items()}
-    return replace(found, **wrapped, samples=given.samples, draw=draw, regression=regression)
-
-
-def forecast_beside(
-    forecast: Callable[..., Forecast], asked: dict[str, Any], seasons: tuple[float, ...]
-) -> Forecast:
-    """Forecast a series beside its regressors, whose future values are known.
-
-    Parameters
-    ----------
-    forecast : callable
-        The function that forecasts a series.
-    asked : dict of str to object
-        Its arguments, with regressors.
-    seasons : tuple of float
-        Known seasons, in samples.
-
-    Returns
-    -------
-    Forecast
-    """
-    if asked["regressors"] is None:
-        raise ValueError(
-            "future_regressors are given, but not regressors, at the samples: pass both"
-        )
-    given = _Given.of(asked["samples"], asked["regressors"], asked["channels"], {})
-    index, names = index_of(given.samples), given.table.names
-    later = RegressorTable.after(asked["future_regressors"], asked["steps"], index, names)
-    regression = given.fitted(seasons)
-    rest = given.without(regression)
-    none = {"regressors": None, "future_regressors": None}
-    return _ahead(
-        forecast(**{**asked, "samples": rest, **none}), given.samples, regression, later.values
+    request.settings.check_absent(("bounds", "robust"), "regressors")
+    given, known = (
+        _Given.of(request.samples, request.given, request.axis, regressors),
+        request.known,
     )
+    regression = given.fitted(known.seasons, known.levels)
+    rest = given.container.wrap(given.values - regression.effect)
+    found = recover_plain(request.with_samples(rest))
+    if found.kind == FitOfModes.name and known.levels is None:
+        found = _beside_modes(found, given, regression, known.sigma, known.rank is None)
+    else:
+        found = _beside_others(found, given, regression)
+    return replace(found, samples=request.samples, seconds=clock() - request.began)
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastRegressors:
+    """Regressors of a forecast: what they add to the samples, and their values after them.
+
+    Attributes
+    ----------
+    samples : array, Series or DataArray
+    regression : Regression
+    rest : ndarray
+        The samples less what the regressors add.
+    later : ndarray, shape (steps, regressors)
+        Values in the steps that are forecast.
+    """
+
+    samples: Any
+    regression: Regression
+    rest: NDArray
+    later: NDArray
+
+    @classmethod
+    def of(
+        cls,
+        samples: Any,
+        container: Unwrapped,
+        axis: int | None,
+        regressors: Any,
+        future: Any,
+        steps: int,
+        seasons: tuple[float, ...],
+    ) -> ForecastRegressors | None:
+        """Fit regressors to a series, or raise an error; None if there are none.
+
+        Parameters
+        ----------
+        samples : array, Series or DataArray
+        container : Unwrapped
+            Their numbers.
+        axis : int or None
+            The axis that holds channels.
+        regressors, future : array, Series or DataFrame, or None
+            At the samples, and in the steps after them.
+        steps : int
+        seasons : tuple of float
+            Known seasons, in samples.
+        """
+        if regressors is None and future is None:
+            return None
+        if regressors is None:
+            raise ValueError(
+                "future_regressors are given, but not regressors, at the samples: pass both"
+            )
+        given = _Given.of(samples, container, axis, regressors)
+        later = RegressorTable.after(future, steps, index_of(samples), given.table.names)
+        regression = given.fitted(seasons)
+        return cls(samples, regression, given.values - regression.effect, later.values)
+
+    def added_to(self, ahead: Forecast) -> Forecast:
+        """A forecast of the rest, with what the regressors add."""
+        return _ahead(ahead, self.samples, self.regression, self.later)
 
 
 def update_beside(ahead: Forecast, new: Any, regressors: Any, future: Any) -> Forecast:
@@ -234,6 +236,17 @@ def _draws(
     return np.asarray(draw(n, rng) + regression.effect + moved @ directions.T)
 
 
+def _beside_others(found: Recovery, given: _Given, regression: Regression) -> Recovery:
+    """An estimate of what regressors leave, with what they add."""
+    directions = regression.directions(given.values, regression.values)
+    draw = None
+    if found.draw is not None:
+        draw = partial(_draws, found.draw, regression, directions)
+    numbers = _numbers(found.signal, found, regression.effect, _extra(regression, directions))
+    wrapped = {name: given.container.wrap(part) for name, part in numbers.items()}
+    return replace(found, **wrapped, draw=draw, regression=regression)
+
+
 def _beside_modes(
     found: Recovery, given: _Given, regression: Regression, sigma: float | None, free: bool
 ) -> Recovery:
@@ -262,6 +275,5 @@ def _beside_modes(
         modes=with_sampling(joint.modes, found.sampling),
         rank=len(joint.modes),
         sigma=joint.sigma,
-        samples=given.samples,
         regression=joint.regression,
     )
