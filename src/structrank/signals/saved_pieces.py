@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Real
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,9 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._pieces import Journal, OtherPieceError, kept_in
-from ..io.saved_runs import check_saved_run, read_saved_run, write_saved_run
 from ..io.saved_values import Reader, Writer
 from ..io.table import FileError
-from ..solvers.checkpoint import Checkpoint, digest_of
+from ..solvers.checkpoint import Checkpoint, CheckpointFile, Subject, fingerprint_of
 
 
 @contextmanager
@@ -55,8 +52,8 @@ def saved_pieces(
         yield
         return
     file = _PieceFile(method, to_numpy(samples), settings, checkpoint)
-    journal = Journal([] if resume is None else file.read(Path(resume)), file.added)
-    file.journal = journal
+    journal = Journal([] if resume is None else file.pieces(Path(resume)))
+    journal.added = partial(file.added, journal)
     try:
         with kept_in(journal):
             yield
@@ -66,11 +63,11 @@ def saved_pieces(
             "resume"
         ) from error
     finally:
-        file.save()
+        file.save(journal)
 
 
 class _PieceFile:
-    """The file of a journal, and what the call depends on."""
+    """The file of a journal."""
 
     def __init__(
         self,
@@ -79,90 +76,29 @@ class _PieceFile:
         settings: Mapping[str, Any],
         checkpoint: str | Path | Checkpoint | None,
     ) -> None:
-        shape = " x ".join(map(str, samples.shape))
-        self.call = {
-            "method": method,
-            "settings": {name: _setting(value) for name, value in settings.items()},
-            "samples": f"{shape} samples of {samples.dtype}",
-            "fingerprint": digest_of(np.where(np.isnan(samples), np.nan, samples)),
-        }
-        self.journal: Journal | None = None
-        self.checkpoint: Checkpoint | None = None
-        if checkpoint is not None:
-            if not isinstance(checkpoint, Checkpoint):
-                checkpoint = Checkpoint(checkpoint)
-            self.checkpoint = checkpoint
-            self._check_free(Path(checkpoint.path))
-        self.saved, self.last_save = 0, time.monotonic()
+        text = f"{' x '.join(map(str, samples.shape))} samples of {samples.dtype}"
+        fingerprint = fingerprint_of(method, np.where(np.isnan(samples), np.nan, samples))
+        subject = Subject("samples", text, fingerprint, "call", "samples")
+        self.file = CheckpointFile(method, subject, settings, checkpoint)
+        self.saved: int | None = None  # pieces
 
-    def added(self) -> None:
+    def added(self, journal: Journal) -> None:
         """Save if the last time was long enough ago."""
-        every = np.inf if self.checkpoint is None else self.checkpoint.every
-        if time.monotonic() - self.last_save >= every:
-            self.save()
+        if self.file.is_due:
+            self.save(journal)
 
-    def save(self) -> None:
+    def save(self, journal: Journal) -> None:
         """Save what has been added since the last time."""
-        if self.checkpoint is None or self.journal is None:
-            return
-        pieces = self.journal.pieces
-        if self.saved == len(pieces) > 0:
-            return
-        writer = Writer()
-        header = {**self.call, "pieces": writer.plain(pieces)}
-        write_saved_run(Path(self.checkpoint.path), header, writer.arrays)
-        self.saved, self.last_save = len(pieces), time.monotonic()
+        if self.file.checkpoint is not None and self.saved != len(journal.pieces):
+            writer = Writer()
+            self.file.write({"pieces": writer.plain(journal.pieces)}, writer.arrays)
+            self.saved = len(journal.pieces)
 
-    def read(self, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    def pieces(self, path: Path) -> list[tuple[str, dict[str, Any]]]:
         """The pieces in a file, if it belongs to this call."""
-        header, arrays = read_saved_run(path)
-        self._check_same(path, header)
+        header, arrays = self.file.read(path)
         try:
             pieces: list[tuple[str, dict[str, Any]]] = Reader(arrays).value(header["pieces"])
         except (KeyError, TypeError, ValueError) as error:
             raise FileError(f"{path} is no complete checkpoint ({error})") from error
         return pieces
-
-    def _check_free(self, path: Path) -> None:
-        """Raise an error if another call is saved at `path`."""
-        there = check_saved_run(path)
-        if there is not None and there.get("fingerprint") != self.call["fingerprint"]:
-            raise FileError(
-                f"{path} is a checkpoint of another call, {_title(there)}: choose another name, or "
-                "delete it"
-            )
-
-    def _check_same(self, path: Path, header: dict[str, Any]) -> None:
-        """Raise an error unless a checkpoint belongs to this call."""
-        for name in ("method", "samples", "fingerprint"):
-            if header.get(name) != self.call[name]:
-                raise FileError(
-                    f"{path} is a checkpoint of {_title(header)}, but {_title(self.call)} is to be "
-                    "resumed: pass the same samples to the same function, or choose another file"
-                )
-        settings: dict[str, str] = self.call["settings"]  # type: ignore[assignment]
-        for name, value in settings.items():
-            saved = header["settings"].get(name)
-            if saved != value:
-                raise FileError(
-                    f"{path} was made with {name}={saved}, but {name}={value} is given: pass the "
-                    "same settings"
-                )
-
-
-def _title(header: Mapping[str, Any]) -> str:
-    """What a checkpoint belongs to, in words."""
-    about = header.get("samples") or header.get("problem")
-    return f"{header.get('method')} with {about} (hash {str(header.get('fingerprint'))[:6]})"
-
-
-def _setting(value: Any) -> str:
-    """A setting as text; 1 and 1.0 are the same, arrays and generators are hashed."""
-    if isinstance(value, np.random.Generator):
-        state = repr(value.bit_generator.state).encode()
-        return f"Generator {hashlib.blake2b(state, digest_size=8).hexdigest()}"
-    if isinstance(value, (tuple, list)):
-        return f"({', '.join(map(_setting, value))})"
-    if np.ndim(value):
-        return f"array {digest_of(np.asarray(value))}"
-    return repr(float(value)) if isinstance(value, Real) else str(value)

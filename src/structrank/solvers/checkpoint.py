@@ -1,26 +1,21 @@
-"""Checkpoints of a run: what its solver needs to continue, its history, and its settings."""
+"""Checkpoints: where and how often something is saved, and whether a file belongs to it."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, to_numpy
-from .._checks import instance_of, not_negative
+from .._array import NDArray
+from .._checks import not_negative
 from ..io.saved_runs import check_saved_run, read_saved_run, write_saved_run
 from ..io.table import FileError
-from ..model.problem import Problem
-from ..structures import Structure
-from .memory import Memory, Restored, decoded, encoded
-from .state import Figures, History, State
-from .stopping import Status
 
 
 @dataclass(frozen=True)
@@ -61,180 +56,139 @@ class Checkpoint:
         object.__setattr__(self, "every", not_negative(self.every, "every"))
 
 
-@dataclass(frozen=True, eq=False)
-class Progress:
-    """How far a run has come: its history, its bounds and its best iterate."""
+@dataclass(frozen=True)
+class Subject:
+    """What a run, or a call, works on.
 
-    history: History
-    length: int  # entries of the history; it may have grown since
-    bound: float
-    best: State | None  # None: the last iterate
-    status: Status | None = None  # why the run ended, if it did
-    stop: str = ""  # when it was to stop
+    Attributes
+    ----------
+    key : str
+        Where its description stands in the header of a file.
+    text : str
+        The description.
+    fingerprint : str
+        A hash of all that it consists of.
+    name : str
+        What it is called in errors.
+    inputs : str
+        What the user has to pass again to resume.
+    """
+
+    key: str
+    text: str
+    fingerprint: str
+    name: str
+    inputs: str
 
 
-class Saving:
-    """The checkpoints of one run.
+class CheckpointFile:
+    """The file of a run: what the run depends on, and when it was saved.
 
     Parameters
     ----------
     method : str
-        Name of the solver.
-    problem : Problem
-    settings : mapping of str to str, number or None
-        What the iterates depend on. They have to be the same when the run is resumed.
+        Name of the function that is called.
+    subject : Subject
+        What it works on.
+    settings : mapping of str to object
+        What the run depends on. They have to be the same when it is resumed.
     checkpoint : str, Path or Checkpoint, optional
-        Where to save.
-    resume : str or Path, optional
-        A checkpoint to continue from.
+        Where to save. Default: nowhere.
 
     Raises
     ------
     FileError
-        The checkpoint cannot be read or written, or it belongs to another run.
+        The file cannot be written, or it belongs to another run.
     """
 
     def __init__(
         self,
         method: str,
-        problem: Problem,
+        subject: Subject,
         settings: Mapping[str, Any],
         checkpoint: str | Path | Checkpoint | None,
-        resume: str | Path | None,
     ) -> None:
-        self.run = {
-            "method": method,
-            "settings": {name: _setting(value) for name, value in settings.items()},
-            "problem": repr(problem),
-            "fingerprint": fingerprint(problem),
-        }
-        self.checkpoint: Checkpoint | None = None
-        if checkpoint is not None:
-            if not isinstance(checkpoint, Checkpoint):
-                checkpoint = Checkpoint(checkpoint)
-            self.checkpoint = checkpoint
-            self._check_free(Path(checkpoint.path))
-        self.progress: Progress | None = None
-        restored = None
-        if resume is not None:
-            header, arrays = read_saved_run(Path(resume))
-            self._check_same(Path(resume), header)
-            reference = problem.backprojection
-            try:
-                restored = Restored(reference, decoded(header["memory"], arrays, "memory"))
-                self.progress = _decoded_progress(header, arrays, reference)
-            except KeyError as error:
-                raise FileError(f"{resume} is no complete checkpoint: it has no {error}") from error
-        self.memory = Memory(restored)
-        self.noted: tuple[dict[str, Any], Progress] | None = None
+        if checkpoint is not None and not isinstance(checkpoint, Checkpoint):
+            checkpoint = Checkpoint(checkpoint)
+        self.method, self.subject, self.checkpoint = method, subject, checkpoint
+        self.settings = {name: _setting(value) for name, value in settings.items()}
         self.last_save = time.monotonic()
+        if checkpoint is not None:
+            there = check_saved_run(Path(checkpoint.path))
+            if there is not None and there.get("fingerprint") != subject.fingerprint:
+                raise FileError(
+                    f"{checkpoint.path} is a checkpoint of another {subject.name}, "
+                    f"{_title(there)}: choose another name, or delete it"
+                )
 
-    def note(self, progress: Progress) -> None:
-        """Remember how far the run is, and save it if the last save was long enough ago."""
+    @property
+    def is_due(self) -> bool:
+        """Whether there is a file, and the last save was long enough ago."""
         if self.checkpoint is None:
-            return
-        self.noted = self.memory.kept, progress
-        if time.monotonic() - self.last_save >= self.checkpoint.every:
-            self._save()
+            return False
+        return time.monotonic() - self.last_save >= self.checkpoint.every
 
-    def finish(self, status: Status, stop: str) -> None:
-        """Save the last iterate of a run, and why it ended."""
-        if self.noted is not None:
-            kept, progress = self.noted
-            self.noted = kept, replace(progress, status=status, stop=stop)
-            self._save()
+    def write(self, content: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
+        """Replace the file.
 
-    def _save(self) -> None:
-        assert self.checkpoint is not None  # only then something is noted
-        assert self.noted is not None
-        kept, progress = self.noted
-        arrays: dict[str, NDArray] = {}
+        Parameters
+        ----------
+        content : mapping
+            What JSON can hold.
+        arrays : mapping of str to ndarray
+        """
+        assert self.checkpoint is not None  # or the caller has nothing to save
         header = {
-            **self.run,
-            "memory": encoded(kept, arrays, "memory"),
-            "bound": float(progress.bound),
-            "best": None,
-            "status": None if progress.status is None else progress.status.name,
-            "stop": progress.stop,
+            "method": self.method,
+            "settings": self.settings,
+            self.subject.key: self.subject.text,
+            "fingerprint": self.subject.fingerprint,
+            **content,
         }
-        for entry in fields(History):
-            column = getattr(progress.history, entry.name)[: progress.length]
-            arrays[f"history.{entry.name}"] = np.array(column)
-        if progress.best is not None:
-            best = {"X": progress.best.X, "y": progress.best.y}
-            numbers = {name: float(getattr(progress.best, name)) for name in Figures._fields}
-            header["best"] = encoded(best | numbers, arrays, "best")
         write_saved_run(Path(self.checkpoint.path), header, arrays)
         self.last_save = time.monotonic()
 
-    def _check_free(self, path: Path) -> None:
-        """Raise an error if another run is saved at `path`."""
-        there = check_saved_run(path)
-        if there is not None and there.get("fingerprint") != self.run["fingerprint"]:
+    def read(self, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
+        """Return header and arrays of a file, or raise an error if it belongs to another run."""
+        header, arrays = read_saved_run(path)
+        if header.get("method") != self.method:
             raise FileError(
-                f"{path} is a checkpoint of another problem, {there.get('problem')}: choose "
-                "another name, or delete it"
+                f"{path} is a checkpoint of {header.get('method')}, but {self.method} is to be "
+                "resumed: choose another file"
             )
-
-    def _check_same(self, path: Path, header: dict[str, Any]) -> None:
-        """Raise an error unless a checkpoint belongs to this run."""
-        if header.get("method") != self.run["method"]:
+        subject = self.subject
+        if header.get("fingerprint") != subject.fingerprint:
+            own = {subject.key: subject.text, "fingerprint": subject.fingerprint}
             raise FileError(
-                f"{path} is a checkpoint of {header.get('method')}, but {self.run['method']} is to "
-                "be resumed: choose another file"
+                f"{path} is a checkpoint of another {subject.name}, {_title(header)}, but "
+                f"{_title(own)} is given: pass the same {subject.inputs}, or choose another file"
             )
-        if header.get("fingerprint") != self.run["fingerprint"]:
-            raise FileError(
-                f"{path} is a checkpoint of another problem, {header.get('problem')}, but "
-                f"{self.run['problem']} is given: pass the same structure, samples and mu"
-            )
-        settings: dict[str, str] = self.run["settings"]  # type: ignore[assignment]
-        for name, value in settings.items():
+        for name, value in self.settings.items():
             saved = header["settings"].get(name)
             if saved != value:
                 raise FileError(
                     f"{path} was made with {name}={saved}, but {name}={value} is given: pass the "
                     "same settings"
                 )
+        return header, arrays
 
 
-def saving_for(
-    method: str,
-    problem: Problem,
-    checkpoint: str | Path | Checkpoint | None,
-    resume: str | Path | None,
-    **settings: Any,
-) -> Saving | None:
-    """The checkpoints of a run, or None if the user asks for none; errors come before any work."""
-    instance_of(problem, Problem, "problem")
-    if checkpoint is None and resume is None:
-        return None
-    return Saving(method, problem, settings, checkpoint, resume)
+def _title(header: Mapping[str, Any]) -> str:
+    """What a checkpoint belongs to, in words."""
+    text = header.get("samples") or header.get("problem")
+    return f"{text} (hash {str(header.get('fingerprint'))[:6]})"
 
 
 def _setting(value: Any) -> str:
-    """A setting as text; 1 and 1.0 are the same."""
+    """A setting as text; 1 and 1.0 are the same, arrays and generators are hashed."""
+    if isinstance(value, np.random.Generator):
+        state = repr(value.bit_generator.state).encode()
+        return f"Generator {hashlib.blake2b(state, digest_size=8).hexdigest()}"
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(_setting, value))})"
+    if np.ndim(value):
+        return f"array {digest_of(np.asarray(value))}"
     return repr(float(value)) if isinstance(value, Real) else str(value)
-
-
-def fingerprint(problem: Problem) -> str:
-    """A hash of the structure, the samples, how they were measured, and mu.
-
-    An operator cannot be hashed; `A^* b` stands for it.
-    """
-    S, digest = problem.structure, hashlib.blake2b(digest_size=16)
-    own = type(S).key is Structure.key  # the key of an unknown structure does not outlive it
-    key = (
-        (S.index().tobytes(), None if S.offset is None else S.offset.tobytes()) if own else S.key()
-    )
-    digest.update(f"{type(S).__name__} {S.shape} {S.signal_shape} {problem.mu!r}".encode())
-    digest.update(repr(key).encode())
-    for array in (problem.data, problem.backprojection, problem.sample_weights):
-        if array is not None:
-            values = np.ascontiguousarray(to_numpy(array))
-            digest.update(f"{values.dtype} {values.shape}".encode())
-            digest.update(values.data)
-    return digest.hexdigest()
 
 
 def digest_of(values: NDArray) -> str:
@@ -242,15 +196,11 @@ def digest_of(values: NDArray) -> str:
     return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).hexdigest()
 
 
-def _decoded_progress(
-    header: dict[str, Any], arrays: dict[str, NDArray], reference: Array
-) -> Progress:
-    columns = {entry.name: arrays[f"history.{entry.name}"].tolist() for entry in fields(History)}
-    best = None
-    if header["best"] is not None:
-        saved = Restored(reference, decoded(header["best"], arrays, "best"))
-        numbers = {name: saved[name] for name in Figures._fields}
-        best = State(saved.matrix("X"), saved.array("y"), **numbers)
-    status = None if header["status"] is None else Status[header["status"]]
-    history = History(**columns)
-    return Progress(history, len(history), header["bound"], best, status, header["stop"])
+def fingerprint_of(description: str, *arrays: NDArray) -> str:
+    """A hash of a description and of arrays with their types and shapes."""
+    digest = hashlib.blake2b(description.encode(), digest_size=16)
+    for array in arrays:
+        values = np.ascontiguousarray(array)
+        digest.update(f"{values.dtype} {values.shape}".encode())
+        digest.update(values.data)
+    return digest.hexdigest()

@@ -15,12 +15,13 @@ from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
 from .algorithm_1 import algorithm_1
-from .checkpoint import Checkpoint, saving_for
+from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .gradient_state import Accuracy
 from .memory import Memory
 from .memory_demand import check_memory
 from .result import Result
+from .saving import saving_for
 from .state import State
 from .stopping import Stop
 

@@ -14,8 +14,8 @@ from .._checks import instance_of
 from .._pieces import piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
-from .checkpoint import Progress, Saving
 from .result import Result, packed, unpacked
+from .saving import Progress, Saving
 from .state import History, State
 from .stopping import ConvergenceWarning, Status, Stop
 

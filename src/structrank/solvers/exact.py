@@ -16,7 +16,7 @@ from ..model.lowrank import LowRank
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
-from .checkpoint import Checkpoint, saving_for
+from .checkpoint import Checkpoint
 from .conditional_gradient import gcgls_states
 from .dense import dense_states, suits
 from .driver import Callback, iterate, run
@@ -32,6 +32,7 @@ from .multipliers import (
 from .polish import Polishing, polished
 from .proven import proven_top
 from .result import Result
+from .saving import saving_for
 from .state import State
 from .stopping import Stop
 

@@ -11,10 +11,11 @@ from ..model.majorant import Majorant
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
 from .algorithm_1 import algorithm_1
-from .checkpoint import Checkpoint, saving_for
+from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .gradient_state import Accuracy
 from .result import Result
+from .saving import saving_for
 from .stopping import Stop
 
 

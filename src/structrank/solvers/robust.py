@@ -19,11 +19,12 @@ from ..model.problem import Problem, checked_start
 from ..model.sample_range import SampleRange, largest_size
 from ..model.scale import deviation_by_median
 from ..model.starts import Randomness
-from .checkpoint import Checkpoint, saving_for
+from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .memory import Memory, Restored
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
 from .result import Result
+from .saving import saving_for
 from .state import State
 from .stopping import Stop
 

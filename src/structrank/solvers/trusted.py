@@ -15,11 +15,12 @@ from ..model.measure import Weighted
 from ..model.objective import Penalized, Point
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
-from .checkpoint import Checkpoint, digest_of, saving_for
+from .checkpoint import Checkpoint, digest_of
 from .driver import Callback, run
 from .memory import Memory, Restored
 from .multipliers import Lagrangian, first_lam, method_of_multipliers
 from .result import Result
+from .saving import saving_for
 from .state import State
 from .stopping import Stop
 
