@@ -280,6 +280,21 @@ def test_imputing_keeps_what_is_seen_bit_for_bit(dtype):
     np.testing.assert_array_equal(filled.signal[gaps], recover(samples).signal[gaps])
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"colour": 1}, "'colour' is given, but an argument of recover is expected: window"),
+        ({"kind": "best"}, "kind is 'best'"),
+        ({"max_time": -1}, "max_time is -1"),
+        ({"season": 5, "mu": 1.0}, "season and mu=1.0 are given"),
+        ({"channels": "both"}, "channels is 'both', but the samples have 1 axes"),
+    ],
+)
+def test_samples_without_gaps_do_not_hide_bad_settings(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        impute(np.cos(0.3 * np.arange(40)), **options)
+
+
 def test_denoising_is_recovering():
     _, samples, _ = noisy(COMPLEX, 40, 0.2, 7)
     np.testing.assert_array_equal(denoise(samples).signal, recover(samples).signal)

@@ -11,7 +11,7 @@ from .._array import Array, to_numpy
 from ..model.problem import Problem
 
 
-def channel_axis(channels: int, ndim: int) -> int:
+def channel_axis(channels: Any, ndim: int) -> int:
     """Return the axis that holds channels as a number from zero up, or raise an error.
 
     Parameters
@@ -21,12 +21,13 @@ def channel_axis(channels: int, ndim: int) -> int:
     ndim : int
         Number of axes of the samples.
     """
-    if not -ndim <= channels < ndim or ndim < 2:
+    whole = isinstance(channels, (int, np.integer)) and not isinstance(channels, bool)
+    if not whole or not -ndim <= channels < ndim or ndim < 2:
         raise ValueError(
-            f"channels is {channels}, but the samples have {ndim} axes: expected one of them, "
+            f"channels is {channels!r}, but the samples have {ndim} axes: expected one of them, "
             "beside at least one more"
         )
-    return channels % ndim
+    return int(channels) % ndim
 
 
 def channel_count(problem: Problem) -> int:
