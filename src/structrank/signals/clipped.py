@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
+from .._array import to_numpy
 from .._checks import one_real_series
 from .._watch import clock
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .clipped_modes import ClippedModes, fit_clipped_modes
 from .clipped_series import ClippedSeries, Clipping, fit_clipped
-from .estimates import interval_reach
+from .estimates import Estimate
 from .limits import checked_pair
 from .plain_recovery import recover_plain
 from .problems import SignalSizes
@@ -97,30 +97,18 @@ def recover_clipped(request: Request, clipping: Clipping) -> Recovery:
         start, exactly = first.modes if modal else None, modal and known.rank is not None
         found = fit_clipped_modes(values, clipping, start, known.sigma, exactly=exactly)
     if isinstance(found, ClippedModes) and (modal or found.explains(values, clipping)):
-        modes = with_sampling(found.modes, first.sampling)
-        first = replace(first, kind=FitOfModes.name, modes=modes, rank=len(found.modes))
+        name, modes, rank = FitOfModes.name, found.modes, len(found.modes)
     else:
         found = fit_clipped(values, clipping, periods=known.seasons)
-        first = replace(first, kind=ComponentModel.name, modes=None, rank=found.fitted.order)
-    return _answer(first, found, request, clipping)
-
-
-def _answer(
-    first: Recovery, found: ClippedModes | ClippedSeries, request: Request, clipping: Clipping
-) -> Recovery:
-    """The result, with values left out in long gaps."""
-    left = request.limits.left(np.isnan(to_numpy(request.values)), None)
-    width = interval_reach(first.level) * found.deviation
-
-    def wrapped(part: NDArray) -> Any:
-        return request.given.wrap(np.where(left, np.nan, part))
-
+        name, modes, rank = ComponentModel.name, None, found.fitted.order
+    estimate = Estimate(found.signal, found.stderr, rank, deviation=found.deviation)
+    left = request.limits.left(np.isnan(values), None)
     return replace(
         first,
-        signal=wrapped(found.signal),
-        stderr=wrapped(found.stderr),
-        lower=wrapped(found.signal - width),
-        upper=wrapped(found.signal + width),
+        **request.numbers(estimate, left),
+        kind=name,
+        modes=with_sampling(modes, first.sampling),
+        rank=rank,
         sigma=found.sigma,
         left=left,
         clipped=clipping.all,

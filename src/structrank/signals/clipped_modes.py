@@ -17,12 +17,11 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from ..modal.greedy import greedy_modes
-from ..modal.model import ModalModel
 from ..modal.modes import Modes
 from ..modal.standard_errors import ErrorPropagation
 from ..selection.whiteness import is_white
-from .backtesting import fit_ahead
 from .clipped_series import Clipping
+from .fitted_modes import FittedModes, derivatives, fit_from
 from .problems import hankel_problem
 
 
@@ -48,45 +47,14 @@ class Turns:
     rounding: float = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class ClippedModes:
-    """A sum of modes given samples and inequalities.
-
-    Attributes
-    ----------
-    signal, stderr : ndarray
-    sigma : float
-        Standard deviation of the noise.
-    modes : Modes
-    rows : ndarray, shape (samples, parameters)
-        Derivatives of the signal by the parameters.
-    propagation : ErrorPropagation
-    """
-
-    signal: NDArray
-    stderr: NDArray
-    sigma: float
-    modes: Modes
-    rows: NDArray
-    propagation: ErrorPropagation
+class ClippedModes(FittedModes):
+    """A sum of modes given samples and inequalities."""
 
     def explains(self, values: NDArray, clipping: Clipping) -> bool:
         """Whether samples that are not clipped leave nothing but white noise."""
         seen = ~np.isnan(values) & ~clipping.all
         residual = np.where(seen, values - self.signal, 0.0)
         return is_white(residual[:, None], seen[:, None])
-
-    @property
-    def deviation(self) -> NDArray:
-        """Standard deviation of a new sample from the signal."""
-        return np.asarray(np.hypot(self.stderr, self.sigma))
-
-    def draws(self, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:
-        """Joint draws of the signal to first order, NaN where it is left as it is."""
-        noise = rng.standard_normal((self.propagation.count, n))
-        errors = self.propagation.draws(self.rows, noise).T
-        size = np.where(np.isfinite(self.stderr), self.stderr, 0.0)
-        return np.where(left, np.nan, self.signal + size * errors)
 
 
 def fit_clipped_modes(
@@ -157,15 +125,12 @@ def _from_start(
         filled = np.where(at, filled, values)
         if np.all(np.abs(filled - before)[at] <= turns.accuracy * noise):
             break
-        before, still = filled, modes.dampings[:, 0] == 0
-        fit = fit_ahead(filled, length, modes, sigma=sigma, undamped=still)
-        assert fit.modes is not None  # it was started from modes
-        modes, signal = fit.modes, to_numpy(fit.y)
+        before, (fit, modes) = filled, fit_from(filled, modes, sigma)
+        signal = to_numpy(fit.y)
         if sigma is None:  # as in the fit, less the parameters
             square = np.sum((filled - signal)[seen] ** 2) + np.sum(spread[at] ** 2)
             noise = float(np.sqrt(square / max(np.count_nonzero(seen) - fit.parameters, 1)))
-    model = ModalModel.of(modes, (length,), real=True, undamped=modes.dampings[:, 0] == 0)
-    rows = model.rows((np.arange(length), np.zeros(length, dtype=int)))[1]
+    rows = derivatives(modes, length)
     # What a clipped sample says about its mean: the second derivative of its log-likelihood.
     share = np.where(at, 1 - (spread / max(noise, 1e-300)) ** 2, 1.0)
     propagation = ErrorPropagation(np.sqrt(np.maximum(share, 0.0))[seen, None] * rows[seen])

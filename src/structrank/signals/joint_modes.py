@@ -8,11 +8,10 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from ..components.regression import Regression
-from ..modal.model import ModalModel
 from ..modal.modes import Modes
 from ..modal.refit_result import information_criterion
 from ..modal.standard_errors import ErrorPropagation
-from .backtesting import fit_ahead
+from .fitted_modes import FittedModes, derivatives, fit_from, modal_model
 
 
 @dataclass(frozen=True)
@@ -32,38 +31,18 @@ class JointSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class JointFit:
+class JointFit(FittedModes):
     """A series as a sum of modes and regressors.
 
     Attributes
     ----------
-    signal, stderr : ndarray
-    sigma : float
-        Standard deviation of the noise.
-    modes : Modes
     regression : Regression
-    rows : ndarray, shape (samples, parameters)
-        Derivatives of the signal by all parameters.
-    propagation : ErrorPropagation
     information : float
         Information criterion: the smaller, the better.
     """
 
-    signal: NDArray
-    stderr: NDArray
-    sigma: float
-    modes: Modes
     regression: Regression
-    rows: NDArray
-    propagation: ErrorPropagation
     information: float
-
-    def draws(self, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:
-        """Joint draws of the signal to first order, NaN where it is left as it is."""
-        noise = rng.standard_normal((self.propagation.count, n))
-        errors = self.propagation.draws(self.rows, noise).T
-        size = np.where(np.isfinite(self.stderr), self.stderr, 0.0)
-        return np.where(left, np.nan, self.signal + size * errors)
 
 
 def fit_jointly(
@@ -115,7 +94,7 @@ def fit_jointly(
         parameters=rows.shape[1],
         rank=len(modes),
     )
-    return JointFit(signal, stderr, noise, modes, found, rows, propagation, information)
+    return JointFit(signal, stderr, noise, modes, rows, propagation, found, information)
 
 
 def _refitted(values: NDArray, modes: Modes) -> tuple[Modes, NDArray, NDArray]:
@@ -123,13 +102,8 @@ def _refitted(values: NDArray, modes: Modes) -> tuple[Modes, NDArray, NDArray]:
     length = len(values)
     if len(modes) == 0:
         return modes, np.zeros(length), np.zeros((length, 0))
-    still = modes.dampings[:, 0] == 0
-    fit = fit_ahead(values, length, modes, sigma=None, undamped=still)
-    assert fit.modes is not None  # it was started from modes
-    still = fit.modes.dampings[:, 0] == 0
-    model = ModalModel.of(fit.modes, (length,), real=True, undamped=still)
-    rows = model.rows((np.arange(length), np.zeros(length, dtype=int)))[1]
-    return fit.modes, to_numpy(fit.y), rows
+    fit, modes = fit_from(values, modes)
+    return modes, to_numpy(fit.y), derivatives(modes, length)
 
 
 def without_idle_modes(values: NDArray, joint: JointFit, sigma: float | None = None) -> JointFit:
@@ -149,8 +123,7 @@ def without_idle_modes(values: NDArray, joint: JointFit, sigma: float | None = N
         With as many modes as the information criterion asks for.
     """
     while len(joint.modes):
-        still = joint.modes.dampings[:, 0] == 0
-        model = ModalModel.of(joint.modes, (len(values),), real=True, undamped=still)
+        model = modal_model(joint.modes, len(values))
         rows = np.arange(len(model.paired))
         fits = [
             fit_jointly(values, model.only(rows[rows != k]).to_modes(), joint.regression, sigma)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
+from .._array import to_numpy
 from .._watch import clock, watched
 from .caller import status_of
 from .channels import from_channels
-from .estimates import Estimate
 from .estimation import AUTO
 from .finding import find_signal
 from .recovery_result import Recovery
@@ -55,14 +53,21 @@ def recover_plain(request: Request) -> Recovery:
             request.problem, known, settings.kind, request.effort, settings.robust, may_be_large
         )
     status, estimate = status_of(watch, "recover"), request.units.estimate(found.estimate)
+    outliers = from_channels(outliers, axis)
+    left = request.limits.left(np.isnan(to_numpy(request.values)) | outliers, axis)
     sigma = known.sigma if estimate.sigma is None else estimate.sigma
+    draw = None if estimate.errors is None else partial(request.limits.draws, estimate, left)
     return Recovery(
-        **_numbers(request, estimate, from_channels(outliers, axis)),
+        **request.numbers(estimate, left),
+        level=settings.level,
         rank=estimate.rank,
         modes=with_sampling(estimate.modes, request.sampling),
         sigma=sigma if known.levels is None else known.levels,
         kind=found.candidate.name,
+        outliers=outliers,
         clipped=np.zeros(np.shape(request.samples), dtype=bool),
+        left=left,
+        draw=draw,
         solve=found.solve,
         selection=found.selection,
         seasons=known.seasons,
@@ -74,13 +79,3 @@ def recover_plain(request: Request) -> Recovery:
         status=status,
         seconds=clock() - request.began,
     )
-
-
-def _numbers(request: Request, found: Estimate, outliers: NDArray) -> dict[str, Any]:
-    """The numbers of a `Recovery`, in containers like the samples, and which are left out."""
-    limits = request.limits
-    left = limits.left(np.isnan(to_numpy(request.values)) | outliers, request.axis)
-    parts = zip(("signal", "stderr", "lower", "upper"), limits.parts(found, left), strict=True)
-    values = {name: request.given.wrap(part) for name, part in parts}
-    draw = None if found.errors is None else partial(limits.draws, found, left)
-    return {**values, "level": limits.level, "outliers": outliers, "left": left, "draw": draw}

@@ -16,7 +16,7 @@ from ..io.appending import appended
 from ..io.containers import Unwrapped, unwrap
 from ..modal.modes import Modes
 from .candidates import FitOfModes
-from .estimates import ErrorDraws, interval_reach
+from .estimates import ErrorDraws, Estimate, interval_reach
 from .joint_modes import fit_jointly, without_idle_modes
 from .plain_recovery import recover_plain
 from .recovery_result import Recovery
@@ -87,7 +87,7 @@ def recover_beside(request: Request, regressors: Any) -> Recovery:
     rest = given.container.wrap(given.values - regression.effect)
     found = recover_plain(request.with_samples(rest))
     if found.kind == FitOfModes.name and known.levels is None:
-        found = _beside_modes(found, given, regression, known.sigma, known.rank is None)
+        found = _beside_modes(found, request, given, regression)
     else:
         found = _beside_others(found, given, regression)
     return replace(found, samples=request.samples, seconds=clock() - request.began)
@@ -248,32 +248,21 @@ def _beside_others(found: Recovery, given: _Given, regression: Regression) -> Re
 
 
 def _beside_modes(
-    found: Recovery, given: _Given, regression: Regression, sigma: float | None, free: bool
+    found: Recovery, request: Request, given: _Given, regression: Regression
 ) -> Recovery:
     """A sum of modes and its regressors, fitted together."""
     none = Modes(np.zeros((0, 1)), 0.0, np.zeros(0))
-    modes = none if found.modes is None else found.modes
+    modes, sigma = none if found.modes is None else found.modes, request.known.sigma
     joint = fit_jointly(given.values, modes, regression, sigma)
-    if free:
+    if request.known.rank is None:
         joint = without_idle_modes(given.values, joint, sigma)
-    reach = interval_reach(found.level)
-    spread = np.hypot(joint.stderr, joint.sigma)
-    parts = {
-        "signal": joint.signal,
-        "stderr": joint.stderr,
-        "lower": joint.signal - reach * spread,
-        "upper": joint.signal + reach * spread,
-    }
-    wrapped = {
-        name: given.container.wrap(np.where(found.left, np.nan, part))
-        for name, part in parts.items()
-    }
+    estimate = Estimate(joint.signal, joint.stderr, len(joint.modes), deviation=joint.deviation)
     return replace(
         found,
-        **wrapped,
+        **request.numbers(estimate, found.left),
         draw=partial(joint.draws, found.left),
         modes=with_sampling(joint.modes, found.sampling),
-        rank=len(joint.modes),
+        rank=estimate.rank,
         sigma=joint.sigma,
         regression=joint.regression,
     )

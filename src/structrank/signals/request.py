@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._array import Array
+from .._array import Array, NDArray
 from .._checks import one_of
 from .._watch import clock
 from ..io.containers import Unwrapped, unwrap
@@ -16,6 +16,7 @@ from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import ChannelUnits, channel_units
 from .channels import channel_axis
 from .effort import Effort, checked
+from .estimates import Estimate
 from .estimation import AUTO
 from .given_seasons import given_seasons
 from .limits import Limits
@@ -115,6 +116,20 @@ class Request:
     def values(self) -> Array:
         """The numbers of the samples, NaN where missing."""
         return self.given.values
+
+    def numbers(self, found: Estimate, left: NDArray) -> dict[str, Any]:
+        """Signal, standard errors and ends of intervals, in containers like the samples.
+
+        Parameters
+        ----------
+        found : Estimate
+            In the shape and the units of the samples.
+        left : ndarray of bool
+            Values that are left as they are.
+        """
+        names = ("signal", "stderr", "lower", "upper")
+        parts = zip(names, self.limits.parts(found, left), strict=True)
+        return {name: self.given.wrap(part) for name, part in parts}
 
     def with_samples(self, samples: Any, **changes: Any) -> Request:
         """Return the request for other samples in the same container, with changed settings."""
