@@ -96,14 +96,18 @@ def within(error: np.ndarray, stderr: np.ndarray) -> np.ndarray:
     return np.abs(error) <= REACH * np.asarray(stderr)
 
 
+def holds(found: Any, samples: np.ndarray) -> np.ndarray:
+    """Which intervals of new samples hold the samples."""
+    return (found.lower <= samples) & (samples <= found.upper)
+
+
 def of_recovery(found: Any, truth: np.ndarray, samples: np.ndarray, missing: np.ndarray):
     """Intervals of values, of hidden samples and, if there are draws, of the sum over the gap."""
     kind = f" ({found.kind})"
     inside = within(found.signal - truth, found.stderr)
     yield Covered("value, seen" + kind, inside[~missing])
     yield Covered("value, in gaps" + kind, inside[missing])
-    held = (found.lower <= samples) & (samples <= found.upper)
-    yield Covered("new sample" + kind, held[missing])
+    yield Covered("new sample" + kind, holds(found, samples)[missing])
     if found.draw is not None:
         stretch = slice(LAST_OF_GAP - STRETCH, LAST_OF_GAP)
         sums = found.draws(400, rng=1)[:, stretch].sum(axis=1)
@@ -194,8 +198,7 @@ def channels(noise: str, rng: np.random.Generator):
     samples, missing = truth + sizes * drawn, rng.random(truth.shape) < 0.25
     found = recover(np.where(missing, np.nan, samples), channels=1)
     yield Covered(f"value ({found.kind})", within(found.signal - truth, found.stderr))
-    held = (found.lower <= samples) & (samples <= found.upper)
-    yield Covered(f"new sample ({found.kind})", held[missing])
+    yield Covered(f"new sample ({found.kind})", holds(found, samples)[missing])
 
 
 def spectrum(noise: str, rng: np.random.Generator):
@@ -224,7 +227,7 @@ def forecasts(signal: str, noise: str, rng: np.random.Generator):
         yield Covered("first sample ahead", np.zeros(0, bool), 1)
         yield Covered(f"samples 1 to {STEPS} ahead", np.zeros(0, bool), STEPS)
         return
-    held = (ahead.lower <= samples[-STEPS:]) & (samples[-STEPS:] <= ahead.upper)
+    held = holds(ahead, samples[-STEPS:])
     yield Covered("first sample ahead", held[:1])
     yield Covered(f"samples 1 to {STEPS} ahead", held)
 
@@ -246,8 +249,7 @@ def irregular(signal: str, noise: str, rng: np.random.Generator):
     inside = within(found.signal - truth, found.stderr)
     yield Covered("value, seen", inside[~missing])
     yield Covered("value, elsewhere", inside[missing])
-    held = (found.lower <= samples) & (samples <= found.upper)
-    yield Covered("new sample", held[missing])
+    yield Covered("new sample", holds(found, samples)[missing])
 
 
 def second_order(B: Any = ((0.4,), (0.0,)), **noise: Any) -> Any:

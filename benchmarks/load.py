@@ -62,7 +62,7 @@ class Held:
         )
 
     def grew_since(self, before: Held) -> bool:
-        """Whether handles or threads were left, or memory by more than a twentieth."""
+        """Whether there are more files or threads, or more than a twentieth more memory."""
         memory = max(LEAST_GROWTH, before.megabytes / 20)
         return (
             self.files > before.files
@@ -87,7 +87,7 @@ def small_call(seed: int) -> None:
 
 
 def holds_steady(call: Callable[[int], None], times: int) -> bool:
-    """Make as many calls, print what the process holds, and return whether it grew."""
+    """Make many calls, print what the process holds, and return whether it stayed the same."""
     first, began = max(times // 10, 1), time.perf_counter()
     for k in range(first):
         call(k)

@@ -1,7 +1,7 @@
 """The pieces of a long call: finished ones are kept, so that the call can be repeated without them.
 
 The journal reaches every fit below the call, as the watch of `structrank._watch` does. A call makes
-the same pieces in the same order each time, so their place in the journal tells them apart.
+the same pieces in the same order each time, so their place in the journal identifies them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Journal:
     added : callable
         Called after each new piece.
     place : int
-        How many the call has come to.
+        Number of pieces that the call has reached.
     ended : bool
         Whether no more pieces are kept: a time limit ended one, and the others depend on it.
     """
@@ -65,7 +65,7 @@ _CURRENT: ContextVar[Journal | None] = ContextVar("structrank_journal", default=
 
 @contextmanager
 def kept_in(journal: Journal | None) -> Iterator[None]:
-    """Keep the pieces of what runs inside in a journal; in none if it is None."""
+    """Keep the pieces of what runs inside in a journal; None keeps none."""
     token = _CURRENT.set(journal)
     try:
         yield

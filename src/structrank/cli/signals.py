@@ -142,7 +142,9 @@ def _run(work: Callable[..., Any], *, denoise: bool = False, **options: Any) -> 
     if place["patch"] is not None:
         for name in ("irregular", "independent"):
             if options.pop(name):
-                raise ValueError(f"--{name} is for series, but --patch is given: pass one of both")
+                raise ValueError(
+                    f"--{name} is for series, but --patch is given: pass only one of them"
+                )
         in_patches(place=place, denoise=denoise, **options)
         return
     if options.pop("independent"):

@@ -117,7 +117,7 @@ def fit_regression(
     noise: NDArray | None = None,
     search: RegressionSearch = RegressionSearch(),
 ) -> Regression:
-    """Fit regressors and components together, by turns, until the coefficients have settled.
+    """Fit regressors and components together, in turn, until the coefficients have settled.
 
     Parameters
     ----------
@@ -167,6 +167,11 @@ def generalised_least_squares(
     columns : ndarray, shape (samples, regressors)
     fitted : FittedSeries
         Of what the regressors leave.
+
+    Returns
+    -------
+    coefficients : ndarray
+    covariance : ndarray
     """
     seen = ~np.isnan(y)
     both = np.column_stack([y - fitted.offset, columns]) / fitted.scale

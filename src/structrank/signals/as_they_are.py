@@ -1,4 +1,4 @@
-"""Samples as they are, in the place of a recovery: nothing is missing, or Ctrl-C came first."""
+"""Samples returned unchanged instead of a recovery: nothing is missing, or Ctrl-C came first."""
 
 from __future__ import annotations
 
@@ -84,6 +84,11 @@ def as_they_are(
         When the work began, on `clock`.
     seasons : tuple of float
         Seasons that were given.
+
+    Returns
+    -------
+    Complete
+        Or `Unfinished`, as `kind` says.
     """
     gridded = settings.times is None
     given, axis = unwrapped(samples, settings, regular=gridded)

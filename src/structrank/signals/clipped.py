@@ -25,9 +25,7 @@ from .units import with_sampling
 NOT_BESIDE = ("mu", "bounds", "robust", "regressors", "known_frequencies", "checkpoint", "resume")
 
 
-def given_clipping(
-    levels: Any, values: Any, channels: int | None, *, fewest: int = SignalSizes().fewest_samples
-) -> Clipping | None:
+def given_clipping(levels: Any, values: Any, channels: int | None) -> Clipping | None:
     """Find clipped samples by the levels that a caller gave, or raise an error.
 
     Parameters
@@ -38,8 +36,6 @@ def given_clipping(
         The samples.
     channels : int or None
         The axis that holds channels.
-    fewest : int
-        Samples that are not clipped, at least.
 
     Returns
     -------
@@ -58,7 +54,7 @@ def given_clipping(
     pair, host = checked_pair(levels, "clipped"), to_numpy(values)
     one_real_series(host, channels, "clipped is", "levels of clipping are")
     clipping = Clipping.of(host, pair)
-    left = np.count_nonzero(~np.isnan(host) & ~clipping.all)
+    left, fewest = np.count_nonzero(~np.isnan(host) & ~clipping.all), SignalSizes().fewest_samples
     if left < fewest:
         raise ValueError(
             f"{left} samples lie between the levels {levels!r}, but {fewest} or more are expected: "

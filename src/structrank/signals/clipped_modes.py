@@ -1,8 +1,8 @@
 """Modes of a series whose clipped samples are only known to lie beyond a level.
 
 The likelihood is that of the Tobit model: a clipped sample counts with the probability of its
-inequality. It is maximised by turns (expectation and maximisation): clipped samples are replaced by
-their means given the inequality, and modes are fitted to all samples.
+inequality. It is maximised by the EM algorithm: in turn, clipped samples are replaced by their
+means given the inequality, and modes are fitted to all samples.
 
 References
 ----------
@@ -114,7 +114,7 @@ def _information(found: ClippedModes, values: NDArray, clipping: Clipping, turns
 def _from_start(
     values: NDArray, clipping: Clipping, modes: Modes, sigma: float | None, turns: Turns
 ) -> ClippedModes:
-    """Fit modes by turns, from given ones."""
+    """Fit modes by the EM algorithm, from given ones."""
     length, at, seen = len(values), clipping.all, ~np.isnan(values)
     signal = modes.signal(length).real
     rest = (values - signal)[seen & ~at]

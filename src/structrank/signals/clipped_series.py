@@ -68,7 +68,7 @@ class Clipping:
         return self.low | self.high
 
     def loglikelihood(self, values: NDArray, mean: NDArray, deviation: float) -> float:
-        """Of independent Gaussian samples, NaN where missing, and of the inequalities."""
+        """Log-likelihood of independent Gaussian samples, NaN where missing, and inequalities."""
         plain = ~np.isnan(values) & ~self.all
         z = ((values - mean) / deviation)[plain]
         low, high = ((level - mean) / deviation for level in self.levels)

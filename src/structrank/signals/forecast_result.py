@@ -34,7 +34,7 @@ from .units import with_sampling
 @savable()
 @dataclass(frozen=True, eq=False)
 class ForecastModel:
-    """What a forecast goes on with when new samples arrive.
+    """What `Forecast.update` continues from when new samples arrive.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class ForecastModel:
     groups: list[GroupModel]
 
     def forecast(self, values: NDArray, steps: int) -> list[GroupForecast]:
-        """Forecast a series that has gone on.
+        """Forecast a series that has continued.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Forecast(Summary, Reportable, Saved):
     groups : list of tuple of int
         The channels that were forecast together; each of those that share nothing is alone.
     model : ForecastModel
-        What `update` goes on with.
+        What `update` continues from.
     status : Status
         `Status.FINISHED`, or `Status.MAX_TIME` if the time limit ended the search.
     seconds : float
@@ -145,11 +145,11 @@ class Forecast(Summary, Reportable, Saved):
     ) -> Forecast:
         """Forecast from the end of new samples, by the models that were found before.
 
-        Nothing is searched: the components are filtered on, the modes are fitted anew from where
-        they were, simple rules look at the new end, and the weights stay. A forecast that leaves
-        the range of the samples by more than this range is left out, as in `forecast`. Intervals
-        keep their calibration by `past_error`, which stays. Call `forecast` again when the series
-        has changed, or has grown by a large part.
+        Nothing is searched: the components filter the new samples, the modes are fitted again from
+        their last values, simple rules use the new end, and the weights stay. A forecast that
+        leaves the range of the samples by more than this range is left out, as in `forecast`.
+        Intervals keep their calibration by `past_error`, which stays. Call `forecast` again when
+        the series has changed, or has become much longer.
 
         Parameters
         ----------

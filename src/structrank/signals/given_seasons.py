@@ -58,7 +58,7 @@ def given_seasons(season: Any, values: Any, channels: int | None, **others: Any)
     if other is not None:
         raise ValueError(
             f"season and {other} are given, but the components, which have the season, do not "
-            "compete then: pass one of both"
+            "compete then: pass only one of them"
         )
     return tuple(sorted(float(x) for x in numbers))
 

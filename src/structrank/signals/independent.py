@@ -92,6 +92,10 @@ def recover_independent(work: Work, samples: Any, settings: Settings) -> Indepen
         The last axis holds channels.
     settings : Settings
         Their time limit is divided among the columns.
+
+    Returns
+    -------
+    IndependentRecovery
     """
     began = clock()
     check_each(settings)

@@ -228,7 +228,7 @@ def _checked(samples: Any, given: Unwrapped, settings: Settings) -> tuple[NDArra
     other = settings.first_of(GRIDDED)
     if other is not None:
         raise ValueError(
-            f"times and {other} are given, but that needs regular times: pass one of both"
+            f"times and {other} are given, but that needs regular times: pass only one of them"
         )
     finite_or_missing(values, "samples")
     at = numbers_of_times(settings.times, samples)

@@ -100,12 +100,17 @@ def given_tones(
     channels : int or None
         The axis that holds channels.
     sampling : Sampling or None
+
+    Returns
+    -------
+    Tones or None
+        None if no frequencies are given.
     """
     if known is None:
         return None
     several = isinstance(known, Sequence | np.ndarray) and not isinstance(known, str)
     numbers = list(known) if several else [known]
-    unit, rate = ("cycles per sample", 1.0)
+    unit, rate = "cycles per sample", 1.0
     if sampling is not None:
         unit, rate = sampling.frequency, sampling.rate
     plain = bool(numbers) and all(
@@ -114,7 +119,7 @@ def given_tones(
     if not plain or len({float(f) for f in numbers}) < len(numbers):
         raise ValueError(
             f"known_frequencies is {known!r}, but different numbers above 0 and up to "
-            f"{0.5 * rate:g} ({unit}), half of the samples' own frequency, are expected"
+            f"{0.5 * rate:g} ({unit}), half of the sampling rate, are expected"
         )
     one_real_series(to_numpy(values), channels, "known_frequencies are", "they are")
     return Tones(np.sort(np.minimum([float(f) / rate for f in numbers], 0.5)))

@@ -63,7 +63,7 @@ class NoiseLevels:
         if other is not None:
             raise ValueError(
                 f"sigma is an array, and {other} is given: that needs one noise level for all "
-                "samples, so pass one of both"
+                "samples, so pass only one of them"
             )
         typical = float(np.median(levels[seen])) if np.any(seen) else 1.0
         return cls(typical, typical / np.where(np.isnan(levels), typical, levels))

@@ -73,5 +73,5 @@ class Settings:
         other = self.first_of(names)
         if other is not None:
             raise ValueError(
-                f"{beside} and {other} are given, which do not go together: pass one of both"
+                f"{beside} and {other} are given, which cannot be combined: pass only one of them"
             )

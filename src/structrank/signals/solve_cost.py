@@ -70,5 +70,5 @@ def _fft_seconds(reference: Array, length: int) -> float:
         there = fft(rows, [fft_length(length)], [1])
         to_numpy(there[:1, :1])
 
-    transform()  # tables are made
+    transform()  # the first call prepares tables
     return shortest(transform, Timing()) / 2

@@ -1,4 +1,4 @@
-"""How much memory a solve will take, and whether there is so much."""
+"""Memory that a solve needs, and whether it is available."""
 
 from __future__ import annotations
 

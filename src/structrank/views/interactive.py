@@ -52,7 +52,7 @@ def interactive_figure(draw: Callable[[Any], Any], ax: Any = None) -> Any:
     """
     if ax is not None:
         raise ValueError(
-            "ax is given, but an interactive picture has axes of its own: pass one of both"
+            "ax is given, but an interactive picture has axes of its own: pass only one of them"
         )
     require_matplotlib()
     require_plotly()
