@@ -178,3 +178,8 @@ def test_appended_data_arrays_and_masked_arrays():
         appended(first, xr.DataArray([3.0], dims=["t"]))
     masked = np.ma.MaskedArray([1.0, 2.0], [True, False])
     assert appended(masked, masked).mask.tolist() == [True, False] * 2
+
+
+def test_regressors_of_a_forecast_without_any_are_refused(ahead):
+    with pytest.raises(ValueError, match="the forecast has none"):
+        ahead.update(seasonal_series()[PAST:], regressors=np.ones(ALL - PAST))

@@ -85,6 +85,10 @@ def test_what_does_not_suit_independent_columns():
         recover(table(), workers=2)
     with pytest.raises(ValueError, match="times are given"):
         recover(table(), channels="independent", times=T)
+    with pytest.raises(ValueError, match=r"shape \(150, 0\): expected columns"):
+        recover(np.ones((150, 0)), channels="independent", max_time=1)
+    with pytest.raises(ValueError, match="max_time is -3"):
+        recover(table(), channels="independent", max_time=-3)
     with pytest.raises(TypeError, match="one for all"):
         recover(table(), channels="independent", rng=np.random.default_rng(0))
 

@@ -179,6 +179,10 @@ class Forecast(Summary, Reportable, Saved):
         """
         if self.regression is not None:
             return update_beside(self, new_samples, regressors, future_regressors)
+        if regressors is not None or future_regressors is not None:
+            raise ValueError(
+                "regressors are given, but the forecast has none: pass them to forecast first"
+            )
         began = clock()
         samples = appended(self.samples, new_samples)
         given = unwrap(samples, self.channels)

@@ -20,6 +20,7 @@ from ..solvers.stopping import Status
 from ..views.content import Report
 from .component_series import SignalComponents
 from .each_signal import Work, check_each, recover_each
+from .effort import checked
 from .recovery_result import OMITTED, Recovery
 from .residuals import ResidualDiagnostics
 from .settings import INDEPENDENT, Settings
@@ -105,6 +106,7 @@ def recover_independent(work: Work, samples: Any, settings: Settings) -> Indepen
                 f'{name} are given, but channels="independent" is for tables without: recover the '
                 "columns in a loop"
             )
+    _, max_time = checked(settings.effort, settings.max_time)
     samples = regular_samples(samples, settings.regular)
     axis = np.ndim(samples) - 1
     if axis < 1:
@@ -112,8 +114,9 @@ def recover_independent(work: Work, samples: Any, settings: Settings) -> Indepen
             f"channels is {INDEPENDENT!r}, but the samples have {axis + 1} axes: expected a table, "
             "or an array whose last axis holds channels"
         )
-    given = unwrap(samples, axis)
-    count, max_time = given.values.shape[axis], settings.max_time
+    given, count = unwrap(samples, axis), np.shape(samples)[axis]
+    if count == 0:
+        raise ValueError(f"the samples have shape {np.shape(samples)}: expected columns")
     if max_time is not None:
         max_time = max_time * min(settings.workers, count) / count
     table = hasattr(samples, "iloc")
