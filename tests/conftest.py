@@ -7,6 +7,7 @@ import importlib
 import os
 import re
 import signal
+from functools import partial
 
 # Set before the libraries are loaded. Each worker has one core: more threads only wait for
 # each other (PyTorch with two threads took up to thirty times as long on two busy cores).
@@ -95,6 +96,18 @@ def structure(request):
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)
+
+
+@pytest.fixture(scope="module")
+def one_round_of_regression():
+    """Coefficients settle in the first round in these tests, and every round takes long."""
+    from structrank.components.regression import RegressionSearch, fit_regression
+    from structrank.signals import regressors
+
+    with pytest.MonkeyPatch.context() as patch:
+        once = partial(fit_regression, search=RegressionSearch(rounds=1))
+        patch.setattr(regressors, "fit_regression", once)
+        yield
 
 
 def random_array(rng, shape, dtype="float64"):

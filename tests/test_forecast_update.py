@@ -1,4 +1,4 @@
-"""Forecasts that go on with new samples, without a new search."""
+"""Forecasts that continue with new samples, without a new search."""
 
 from __future__ import annotations
 

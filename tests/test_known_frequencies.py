@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from structrank import recover
-from structrank.components.regression import Regression, RegressionSearch, fit_regression
-from structrank.signals import regressors
+from structrank.components.regression import Regression
 from structrank.signals.known_frequencies import Tones
 
+pytestmark = pytest.mark.usefixtures("one_round_of_regression")
+
 T = np.arange(90)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_round():
-    """Coefficients settle in the first round here, and every round takes long."""
-    with pytest.MonkeyPatch.context() as patch:
-        once = partial(fit_regression, search=RegressionSearch(rounds=1))
-        patch.setattr(regressors, "fit_regression", once)
-        yield
 
 
 def samples(seed=0):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,14 +16,13 @@ from structrank.components import Components, FittedSeries
 from structrank.components.likelihood import ComponentFit
 from structrank.components.regression import (
     Regression,
-    RegressionSearch,
-    fit_regression,
     generalised_least_squares,
 )
 from structrank.modal.modes import Modes
-from structrank.signals import regressors
 from structrank.signals.joint_modes import fit_jointly
 from structrank.signals.regressor_table import RegressorTable
+
+pytestmark = pytest.mark.usefixtures("one_round_of_regression")
 
 N, STEPS = 36, 4
 
@@ -37,15 +34,6 @@ def drifting(seed=0, length=N + STEPS):
     X = pd.DataFrame(columns, pd.date_range("2020-01-01", periods=length, freq="MS"))
     y = 50 + np.cumsum(0.5 * rng.standard_normal(length)) + X.to_numpy() @ [2.0, -1.0]
     return pd.Series(y + 0.2 * rng.standard_normal(length), X.index, name="sales"), X
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_round():
-    """Coefficients settle in the first round here, and every round takes long."""
-    with pytest.MonkeyPatch.context() as patch:
-        once = partial(fit_regression, search=RegressionSearch(rounds=1))
-        patch.setattr(regressors, "fit_regression", once)
-        yield
 
 
 @pytest.fixture(scope="module")

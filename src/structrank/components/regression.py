@@ -99,6 +99,17 @@ class Regression(Summary, Saved):
             explained += weight * np.einsum("j,tjk->tk", shown, found.states[..., 0])
         return np.asarray(columns - explained)
 
+    def errors(self, directions: NDArray) -> NDArray:
+        """Standard errors of a series from those of the coefficients.
+
+        Parameters
+        ----------
+        directions : ndarray, shape (samples, regressors)
+            How the series changes with each coefficient.
+        """
+        variances = np.einsum("ti,ij,tj->t", directions, self.covariance, directions)
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
     def _rows(self) -> list[tuple[str, str]]:
         numbers = zip(self.names, self.coefficients, self.stderr, strict=True)
         return [(name, f"{value:.4g} +- {error:.2g}") for name, value, error in numbers]

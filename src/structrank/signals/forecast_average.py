@@ -56,7 +56,7 @@ class AverageRule:
 @savable()
 @dataclass(frozen=True, eq=False)
 class AverageModel:
-    """What an average of forecasts goes on with when new samples arrive.
+    """What an average of forecasts continues from when new samples arrive.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class AveragedForecast:
     weights : dict of str to float
         What it is an average of, the largest weight first.
     model : AverageModel
-        What it goes on with when new samples arrive.
+        What it continues from when new samples arrive.
     """
 
     mean: NDArray

@@ -25,7 +25,7 @@ from .problems import hankel_problem
 @savable()
 @dataclass(frozen=True, eq=False)
 class GroupModel:
-    """What a forecast of some channels goes on with when new samples arrive.
+    """What a forecast of some channels continues from when new samples arrive.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class GroupModel:
     average: AverageModel | None
 
     def forecast(self, values: NDArray, steps: int) -> GroupForecast:
-        """Forecast a series that has gone on: modes are fitted from those before.
+        """Forecast a series that has continued: modes are fitted from those before.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class GroupForecast:
     Attributes
     ----------
     model : GroupModel
-        What it goes on with when new samples arrive.
+        What it continues from when new samples arrive.
     fit : Refit
         The fit of the series and what follows.
     average : AveragedForecast or None

@@ -26,7 +26,7 @@ from .channel_groups import Members, channel_rows
 from .channel_units import ChannelUnits
 from .estimates import Estimate, interval_reach
 from .forecast_groups import GroupForecast, GroupModel, put_together
-from .regressors import update_beside
+from .forecast_regressors import update_beside
 from .reports import forecast_report
 from .units import with_sampling
 

@@ -27,9 +27,9 @@ from .forecast_groups import (
     members_of,
     put_together,
 )
+from .forecast_regressors import ForecastRegressors
 from .forecast_result import Forecast, ForecastModel, forecast_values, mean_weights
 from .given_seasons import given_seasons
-from .regressors import ForecastRegressors
 from .units import signal_sampling, with_sampling
 
 
@@ -131,7 +131,7 @@ def forecast(
     seasons = given_seasons(season, values, channels, rank=rank, sigma=sigma, undamped=undamped)
     how = Extrapolation(window, channels, sigma, undamped, rng, seasons)
     beside = ForecastRegressors.of(
-        samples, given, channels, regressors, future_regressors, steps, seasons
+        samples, values, channels, regressors, future_regressors, steps, seasons
     )
     values = values if beside is None else beside.rest
     units = channel_units(values, channels, centre=rank is None, scale=sigma is None)

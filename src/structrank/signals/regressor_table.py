@@ -152,6 +152,11 @@ class RegressorTable:
             before = np.column_stack([before, rest / np.linalg.norm(rest)])
 
 
+def index_of(samples: Any) -> Any:
+    """The index of a pandas object; None for other containers."""
+    return samples.index if hasattr(samples, "iloc") else None
+
+
 def _aligned(given: Any, index: Any, title: str) -> Any:
     """The rows of a pandas object that belong to an index, in its order."""
     if given.index.has_duplicates:
