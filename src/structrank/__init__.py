@@ -54,7 +54,15 @@ _HOMES = {
         "solve_trusted",
         "solve_within",
     ),
-    "modal": ("ModeErrors", "Modes", "Oscillations", "Refit", "find_modes", "refit"),
+    "modal": (
+        "AutoregressiveNoise",
+        "ModeErrors",
+        "Modes",
+        "Oscillations",
+        "Refit",
+        "find_modes",
+        "refit",
+    ),
     "selection": ("Selection", "choose_rank", "noise_mu", "path", "select_mu"),
     "signals": (
         "Cost",

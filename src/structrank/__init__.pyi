@@ -5,6 +5,7 @@ from .distributed import (
     recover_patches,
 )
 from .modal import (
+    AutoregressiveNoise,
     ModeErrors,
     Modes,
     Oscillations,
@@ -111,6 +112,7 @@ __version__: str
 
 # The same names as in `_HOMES`: see tests/test_top_level.py.
 __all__ = [
+    "AutoregressiveNoise",
     "Checkpoint",
     "Circulant",
     "CommonDivisor",

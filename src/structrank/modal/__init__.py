@@ -5,10 +5,19 @@ nuclear norm: by a nonlinear least-squares fit of the modes or, for other struct
 fixed rank.
 """
 
+from .autoregressive_noise import AutoregressiveNoise
 from .esprit import find_modes
 from .modes import ModeErrors, Modes
 from .oscillations import Oscillations
 from .refit_result import Refit
 from .refitting import refit
 
-__all__ = ["ModeErrors", "Modes", "Oscillations", "Refit", "find_modes", "refit"]
+__all__ = [
+    "AutoregressiveNoise",
+    "ModeErrors",
+    "Modes",
+    "Oscillations",
+    "Refit",
+    "find_modes",
+    "refit",
+]

@@ -14,6 +14,7 @@ from .._array import NDArray, is_complex, like, svd, to_numpy
 from .._pieces import Packed, piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
+from .autoregressive_noise import AutoregressiveNoise, Whitening
 from .model import ModalModel
 from .modes import MAX_GROWTH, ModeErrors, Modes
 from .samples import ChannelSamples, channel_samples
@@ -58,6 +59,8 @@ class ModalFit:
         Keep the dampings of all modes, or of some of them, at zero.
     method : LevenbergMarquardt
         Numerical settings.
+    noise : AutoregressiveNoise, optional
+        Of a signal with one axis and one channel: samples are whitened. Default: white noise.
 
     Examples
     --------
@@ -78,14 +81,15 @@ class ModalFit:
         *,
         undamped: bool | NDArray,
         method: LevenbergMarquardt = LevenbergMarquardt(),
+        noise: AutoregressiveNoise | None = None,
     ) -> None:
-        self.problem, self.weights, self.method = problem, weights, method
+        self.problem, self.weights, self.method, self.noise = problem, weights, method, noise
         self.real = not is_complex(problem.backprojection)
         structure: Any = problem.structure
         self.shape: tuple[int, ...] = structure.lengths
         self.values = to_numpy(problem.b).astype(complex if is_complex(problem.b) else float)
         start = ModalModel.of(modes, self.shape, real=self.real, undamped=undamped)
-        if np.any(undamped):  # the amplitudes may belong to damped modes
+        if np.any(undamped) or noise is not None:  # amplitudes may belong to other modes or noise
             start = self._with_amplitudes(start)[0]
         self.model, triangle = self._best(start)
         self.R, self.residual_squared = triangle[:-1, :-1], _residual_squared(triangle)
@@ -115,7 +119,8 @@ class ModalFit:
         solutions, square = [], 0.0
         for channel in self._channels:
             rows = model.amplitude_rows(model.waves(channel.places))
-            found, rest = _least_squares(channel.weights[:, None] * rows, channel.target)
+            columns = np.column_stack([channel.weights[:, None] * rows, channel.target])
+            found, rest = _least_squares(self._white(columns))
             solutions.append(found)
             square += rest
         return model.with_amplitudes(np.stack(solutions, axis=1)), square
@@ -185,10 +190,12 @@ class ModalFit:
             yield _real_rows(self.values.reshape(-1) - measured[0], np.stack(measured[1:], axis=1))
             return
         weights, values = self.weights.reshape(self._grid), self.values.reshape(self._grid)
-        for at in self._pieces(np.nonzero(weights), model):
+        seen = np.nonzero(weights)  # samples are whitened together
+        for at in self._pieces(seen, model) if self._whitening is None else [seen]:
             fit, jacobian = model.rows(at)
             w = weights[at]
-            yield _real_rows(w * (values[at] - fit), w[:, None] * jacobian)
+            rows = self._white(np.column_stack([jacobian, values[at] - fit]) * w[:, None])
+            yield _real_rows(rows[:, -1], rows[:, :-1])
 
     def _pieces(self, at: tuple[NDArray, ...], model: ModalModel) -> Iterator[tuple[NDArray, ...]]:
         """Split places into pieces whose part of the Jacobian is small enough for memory."""
@@ -201,6 +208,22 @@ class ModalFit:
         signal = signal.reshape(self.problem.structure.signal_shape)
         there = self.problem.measure.forward(like(signal, self.problem.backprojection))
         return to_numpy(there).reshape(-1)
+
+    @cached_property
+    def _whitening(self) -> Whitening | None:
+        if self.noise is None or self.weights is None:
+            return None
+        return self.noise.whitening(self.weights.reshape(-1) != 0)
+
+    def _white(self, columns: NDArray) -> NDArray:
+        """Columns at the seen samples for noise that is white."""
+        return columns if self._whitening is None else self._whitening.apply(columns)
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the correlations of the noise of all numbers, real and imaginary parts."""
+        parts = 2 if np.iscomplexobj(self.values) else 1
+        return 0.0 if self._whitening is None else parts * self._whitening.log_determinant
 
     @cached_property
     def _channels(self) -> list[ChannelSamples]:
@@ -284,11 +307,11 @@ class ModalFit:
         return model.to_modes(ModeErrors(*errors))
 
 
-def _least_squares(columns: NDArray, target: NDArray) -> tuple[NDArray, float]:
-    """The best coefficients of the columns, and the squared residual."""
-    sizes = np.linalg.norm(columns, axis=0)
+def _least_squares(system: NDArray) -> tuple[NDArray, float]:
+    """The best coefficients of all columns but the last, which they explain, and what is left."""
+    sizes = np.linalg.norm(system[:, :-1], axis=0)
     sizes[sizes == 0] = 1.0
-    system = np.column_stack([columns / sizes, target])
+    system[:, :-1] /= sizes
     R = scipy.linalg.qr(system, mode="r", check_finite=False)[0][: system.shape[1]]
     solution = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0]
     rest = R[:, -1] - R[:, :-1] @ solution

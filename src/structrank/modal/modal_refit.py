@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from .._array import NDArray, is_complex, like, to_numpy
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
+from .autoregressive_noise import AutoregressiveNoise
 from .fit import LevenbergMarquardt, ModalFit
 from .model import ModalModel
 from .modes import Modes, exponentials
@@ -23,6 +25,7 @@ def refit_modes(
     sigma: float | None = None,
     undamped: bool | NDArray = False,
     method: LevenbergMarquardt = LevenbergMarquardt(),
+    noise: AutoregressiveNoise | None = None,
 ) -> Refit:
     """Fit modes to the samples by nonlinear least squares, from given modes.
 
@@ -38,6 +41,8 @@ def refit_modes(
         Keep the dampings of all modes, or of some of them, at zero.
     method : LevenbergMarquardt
         Numerical settings.
+    noise : AutoregressiveNoise, optional
+        Correlations of the noise of a signal with one axis and one channel. Default: white noise.
 
     Returns
     -------
@@ -54,9 +59,9 @@ def refit_modes(
     array([0.6, 0.6])
     """
     weights = None if problem.sample_weights is None else to_numpy(problem.sample_weights)
-    fit = ModalFit(problem, modes, weights, undamped=undamped, method=method)
+    fit = ModalFit(problem, modes, weights, undamped=undamped, method=method, noise=noise)
     freedom = fit.sample_count - fit.parameters
-    noise = noise_deviation(problem, fit.residual_squared, freedom, sigma)
+    sigma = noise_deviation(problem, fit.residual_squared, freedom, sigma)
     part = np.sqrt(0.5) if is_complex(problem.b) else 1.0
     y = like(fit.model.signal().reshape(problem.structure.signal_shape), problem.backprojection)
     X = _modal_matrix(problem, fit.model)
@@ -65,14 +70,16 @@ def refit_modes(
         X=X,
         rank=X.rank,
         residual_squared=fit.residual_squared,
-        sigma=noise,
+        sigma=sigma,
         parameters=fit.parameters,
         sample_count=fit.sample_count,
         relative_violation=relative_violation(problem.structure, X, y),
-        modes=fit.modes(None if noise is None else part * noise),
+        modes=replace(fit.modes(None if sigma is None else part * sigma), noise=noise),
         problem=problem,
         unit_errors=partial(_modal_errors, fit, part),
         error_draws=fit.error_draws,
+        noise=noise,
+        log_determinant=fit.log_determinant,
     )
 
 

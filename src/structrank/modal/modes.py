@@ -14,6 +14,7 @@ from ..io.containers import required_pandas
 from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
 from ..views import interactive_figure, plot_modes, plot_poles
+from .autoregressive_noise import AutoregressiveNoise
 from .oscillations import Oscillations, conjugate_rows, numbered_columns
 
 MAX_GROWTH = 340.0  # largest exponent of a mode: exp of twice this still is a double
@@ -93,6 +94,8 @@ class Modes(Saved):
         Standard errors of all these numbers.
     sampling : Sampling, optional
         Time between samples: the units of tables and pictures.
+    noise : AutoregressiveNoise, optional
+        Correlations of the noise that the modes were found in, unless it was taken to be white.
 
     Examples
     --------
@@ -119,6 +122,7 @@ class Modes(Saved):
     amplitudes: Array = 1.0
     stderr: ModeErrors | None = None
     sampling: Sampling | None = None
+    noise: AutoregressiveNoise | None = None
 
     def __post_init__(self) -> None:
         f = _columns(self.frequencies)
@@ -156,7 +160,7 @@ class Modes(Saved):
         which = np.atleast_1d(np.arange(len(self))[chosen])
         stderr = None if self.stderr is None else self.stderr._reordered(which)
         parts = (self.frequencies[which], self.dampings[which], self.amplitudes[which])
-        return Modes(*parts, stderr, self.sampling)
+        return Modes(*parts, stderr, self.sampling, self.noise)
 
     def signal(self, shape: int | tuple[int, ...]) -> NDArray:
         """The sum of the modes on a grid.
@@ -261,14 +265,11 @@ class Modes(Saved):
         """
         if interactive:
             return interactive_figure(self.plot, ax)
-        f, a, errors = self.frequencies, self.amplitudes, None
-        if self.stderr is not None:
-            errors = (self.stderr.frequencies, self.stderr.amplitudes)
-        if self.real:
-            shown = self.oscillations()
-            f, a = shown.frequencies, shown.amplitudes
-            if shown.stderr is not None:
-                errors = (shown.stderr["frequencies"], shown.stderr["amplitudes"])
+        shown: Any = self.oscillations() if self.real else self
+        f, a, errors = shown.frequencies, shown.amplitudes, None
+        if shown.stderr is not None:
+            stderr = shown.stderr if self.real else vars(shown.stderr)
+            errors = stderr["frequencies"], stderr["amplitudes"]
         rate, unit = 1.0, "cycles per sample"
         if self.sampling is not None:
             rate, unit = self.sampling.rate, self.sampling.frequency
@@ -299,8 +300,10 @@ class Modes(Saved):
         return len(self.frequencies)
 
     def __repr__(self) -> str:
-        if len(self) and self.real:
-            return repr(self.oscillations())
+        table = repr(self.oscillations()) if len(self) and self.real else self._listed()
+        return table if self.noise is None else f"{table}\nnoise: {self.noise}"
+
+    def _listed(self) -> str:
         width = 12 * self.frequencies.shape[1]
         lines = [
             "Modes",

@@ -14,6 +14,7 @@ from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..structures import Structure
 from ..views.summary import Summary
+from .autoregressive_noise import AutoregressiveNoise
 from .modes import Modes
 
 
@@ -59,6 +60,11 @@ class Refit(Summary):
     error_draws : callable or None
         Returns joint draws of the errors of the signal over its standard errors, to first order,
         for a number of draws and a generator; None unless modes were fitted.
+    noise : AutoregressiveNoise or None
+        Correlations of the noise, if it is not taken to be white. `residual_squared` then is that
+        of whitened samples.
+    log_determinant : float
+        Of the correlation matrix of the noise.
 
     Examples
     --------
@@ -85,6 +91,8 @@ class Refit(Summary):
     unit_errors: Callable[[], NDArray]
     converged: bool = True
     error_draws: Callable[[int, np.random.Generator], NDArray] | None = None
+    noise: AutoregressiveNoise | None = None
+    log_determinant: float = 0.0
 
     @cached_property
     def stderr(self) -> Array:
@@ -114,8 +122,9 @@ class Refit(Summary):
             self.residual_squared,
             inner(self.problem.data, self.problem.data),
             numbers=self.sample_count,
-            parameters=self.parameters,
+            parameters=self.parameters + (0 if self.noise is None else self.noise.order),
             rank=self.rank,
+            log_determinant=self.log_determinant,
         )
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -128,16 +137,26 @@ class Refit(Summary):
 
 
 def information_criterion(
-    square: float, data_square: float, *, numbers: int, parameters: int, rank: int
+    square: float,
+    data_square: float,
+    *,
+    numbers: int,
+    parameters: int,
+    rank: int,
+    log_determinant: float = 0.0,
 ) -> float:
-    """Compute `Refit.information` from squared residuals and data, and from counts."""
+    """Compute `Refit.information` from squared residuals and data, and from counts.
+
+    The logarithm of the determinant is that of the correlation matrix of the noise.
+    """
     left = numbers - parameters - 1
     if left < 1:
         return np.inf
     rounding = 1e-10  # residuals below this share of the data are rounding errors
     square = max(square, rounding**2 * data_square, np.finfo(float).tiny)
     price = np.log(numbers) * numbers / left
-    return float(numbers * np.log(square / numbers) + (parameters + rank) * price)
+    misfit = numbers * np.log(square / numbers) + log_determinant
+    return float(misfit + (parameters + rank) * price)
 
 
 def residual_squared(problem: Problem, y: Array) -> float:

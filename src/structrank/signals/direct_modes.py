@@ -159,7 +159,7 @@ def direct_fit(
     fit = refit_modes(problem, modes, sigma=known.sigma, undamped=undamped)
     if fit.rank != len(modes) or fit.sample_count - fit.parameters < search.spare:
         return None
-    if not _met(problem, fit.y, search) and not _certain(fit):
+    if not _met(problem, fit.y, search) and not certain(fit):
         return None
     # If only the number of modes was given, there was no choice that the samples could mislead.
     sure = known.rank is not None and not given
@@ -207,7 +207,7 @@ def without_idle_dampings(
     limits = np.unique(distances[(distances <= search.undamped) & (distances > 0)])
     for limit in limits[::-1][:tries]:
         idle = distances <= limit * (1 + 1e-6)  # both modes of a conjugate pair
-        other = refit_modes(fit.problem, modes, sigma=sigma, undamped=idle)
+        other = refit_modes(fit.problem, modes, sigma=sigma, undamped=idle, noise=fit.noise)
         if other.rank == fit.rank and other.information < fit.information:
             return other
         if time_is_up():
@@ -220,7 +220,7 @@ def _met(problem: Problem, y: Array, search: DirectSearch) -> bool:
     return inner(residual, residual) <= search.met**2 * inner(data, data)
 
 
-def _certain(fit: Refit) -> bool:
+def certain(fit: Refit) -> bool:
     """Whether no value of the signal is less certain than the scale of the samples."""
     scale = float(np.max(np.abs(to_numpy(fit.problem.b)[fit.problem.seen])))
     return fit.sigma is not None and float(np.max(to_numpy(fit.stderr))) <= scale

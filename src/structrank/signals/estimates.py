@@ -80,10 +80,13 @@ class FirstEstimate:
     estimate : Estimate
     trusted : bool
         No other estimate could be better, so none is tried.
+    alone : Estimate or None
+        What to return at once if no estimate of another kind competes; None if nothing is clear.
     """
 
     estimate: Estimate
     trusted: bool
+    alone: Estimate | None = None
 
 
 def interval_reach(level: float) -> float:

@@ -145,6 +145,8 @@ def _first_estimate(
     with watched(share * seconds_left()):
         for candidate in competing:
             first = candidate.first_estimate(problem, known)
+            if first is not None and first.alone is not None and len(competing) == 1:
+                return FirstEstimate(first.alone, trusted=True), candidate
             if first is not None:
                 return first, candidate
     return None, competing[0]

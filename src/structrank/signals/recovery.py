@@ -57,6 +57,10 @@ def recover(
     the spectrum of what is left, and are fitted together. They are returned if they meet the
     samples exactly, or if they leave nothing but white noise and predict held-out samples as well
     as the noise allows. Modes whose damping is not distinguishable from zero are held undamped.
+    If the modes of a series leave correlated noise, it is modelled as autoregressive where that
+    clearly raises the likelihood (`Recovery.noise`). The number of modes, their fit and all
+    standard errors are then those for such noise. Signals with several axes or channels, and those
+    with a noise level for each sample, are fitted for white noise.
 
     Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
     modes, local fits and, for one real series, a sum of components; for short signals also the

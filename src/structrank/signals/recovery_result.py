@@ -16,6 +16,7 @@ from ..io.containers import unwrap
 from ..io.regular_samples import what_was_done
 from ..io.sampling import Sampling
 from ..io.saved_results import NotSaved, Saved, savable
+from ..modal.autoregressive_noise import AutoregressiveNoise
 from ..modal.modes import Modes
 from ..selection.mu import Selection
 from ..solvers.result import Result
@@ -46,14 +47,16 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         noise, it is the error of a new sample.
     lower, upper : array, Series, DataFrame or DataArray
         Ends of the intervals that contain a new sample, noise included, with probability `level`;
-        for a complex signal, separate intervals of the real and the imaginary part.
+        for a complex signal, separate intervals of the real and the imaginary part. Around modes in
+        autoregressive noise they are those of noise that is not known from neighbours: centred at
+        the signal, and wide enough also far from samples.
     level : float
     rank : int
     modes : Modes or None
         The (damped) sinusoids the signal is the sum of, with standard errors; None unless they
         were fitted.
     sigma : float, array or None
-        Standard deviation of the white noise in the samples, or that of each one as it was given;
+        Standard deviation of the noise in the samples, or that of each one as it was given;
         None unless modes or components were fitted, or if it differs between channels of
         different size.
     kind : {"refit", "convex", "average", "components"}
@@ -134,6 +137,11 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     def result(self) -> Result:
         """The convex solution."""
         return self.solve()
+
+    @property
+    def noise(self) -> AutoregressiveNoise | None:
+        """Correlations of the noise that modes were fitted in; None if it is taken to be white."""
+        return None if self.modes is None else self.modes.noise
 
     def draws(self, n: int, *, rng: int | np.random.Generator = 0) -> NDArray:
         """Joint draws of the signal given the samples, for sums over gaps, maxima and the like.
@@ -235,7 +243,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
             *channel_rows(self.groups),
-            ("noise", noise_text(self.sigma, "sigma")),
+            ("noise", noise_text(self.sigma, "sigma", self.noise)),
             ("estimate", self.candidate.label),
             *([] if self.regression is None else [("regressors", self.regression.text())]),
         ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from ..io.containers import unwrap
+from ..modal.autoregressive_noise import AutoregressiveNoise
 from ..modal.modes import Modes
 from ..solvers.result import Result
 from ..views import index_labels
@@ -201,16 +202,17 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("rank", str(found.rank)),
         *channel_rows(found.groups),
         ("mu", f"{problem.mu:.4g}{chosen}: the price of the nuclear norm"),
-        ("noise", noise_text(found.sigma, "standard deviation")),
+        ("noise", noise_text(found.sigma, "standard deviation", found.noise)),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
     ]
 
 
-def noise_text(sigma: Any, name: str) -> str:
-    """Say how large the noise is."""
+def noise_text(sigma: Any, name: str, noise: AutoregressiveNoise | None = None) -> str:
+    """Say how large the noise is, and how it is correlated unless it is white."""
     if sigma is None:
         return "unknown"
-    return f"given for each sample ({name})" if np.ndim(sigma) else f"{sigma:.4g} ({name})"
+    size = f"given for each sample ({name})" if np.ndim(sigma) else f"{sigma:.4g} ({name})"
+    return size if noise is None else f"{size}, {noise}"
 
 
 def _certificate(found: Recovery) -> Section:

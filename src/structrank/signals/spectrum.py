@@ -45,10 +45,12 @@ def frequencies(
 ) -> Modes:
     """Find the frequencies, dampings, amplitudes and phases in a signal, with standard errors.
 
-    Their number and the noise level come from the data (`select_mu`), and the modes are those
-    that fit the samples best (`refit`). A warning names two modes that are less than one over the
-    length apart and whose distance is not large compared with its standard error. Their standard
-    errors are of first order in the noise, and may be too small then.
+    Their number and the noise level come from the data (`select_mu`), and the modes are those that
+    fit the samples best (`refit`). Noise of a series that is clearly correlated is modelled as
+    autoregressive (`Modes.noise`): modes near the peak of its spectrum have to exceed it, and
+    standard errors are those for such noise. A warning names two modes that are less than one over
+    the length apart and whose distance is not large compared with its standard error. Their
+    standard errors are of first order in the noise, and may be too small then.
 
     Parameters
     ----------
@@ -107,6 +109,17 @@ def frequencies(
     >>> frequencies(samples, dt=0.01).to_frame()[["frequency_Hz", "period_s"]].round(3)
        frequency_Hz  period_s
     0        11.993     0.083
+
+    Correlated noise is distinguished from slow modes:
+
+    >>> from scipy.signal import lfilter
+    >>> noise = 0.1 * np.random.default_rng(0).standard_normal(200)
+    >>> coloured = np.cos(2 * np.pi * 0.12 * np.arange(200)) + lfilter([1], [1, -0.9], noise)
+    >>> frequencies(coloured)
+    Oscillations (times in samples)
+        amplitude          phase            frequency           period  damping time
+    0.999 ± 0.014  0.026 ± 0.028  0.119968 ± 0.000038  8.3356 ± 0.0027             -
+    noise: AR(1), 0.89
     """
     found = recover(
         samples,

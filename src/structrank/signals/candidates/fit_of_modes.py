@@ -13,6 +13,7 @@ from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...model.problem import Problem
 from ...solvers.result import Result
+from ..coloured_modes import coloured_fit
 from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_anew, fit_without
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
@@ -48,10 +49,17 @@ class FitOfModes(Candidate):
     def first_estimate(self, problem: Problem, known: Known) -> FirstEstimate | None:
         if known.mu is not None:
             return None
-        found = direct_fit(problem, known, self.search) if self.found is None else self.found
+        if self.found is not None:
+            return FirstEstimate(_estimate(self.found.fit, known.levels), self.found.trusted)
+        found = direct_fit(problem, known, self.search)
+        coloured = coloured_fit(problem, known, found, self.search)
+        if coloured is not None and (coloured.trusted or found is None):
+            estimate = _estimate(coloured.fit)
+            return FirstEstimate(estimate, coloured.trusted, estimate)
         if found is None:
             return None
-        return FirstEstimate(_estimate(found.fit, known.levels), found.trusted)
+        alone = None if coloured is None else _estimate(coloured.fit)
+        return FirstEstimate(_estimate(found.fit, known.levels), found.trusted, alone)
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if trial.solution is None:

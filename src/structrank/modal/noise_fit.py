@@ -1,0 +1,127 @@
+"""Autoregressive noise from what a fit leaves of samples with gaps, by restricted likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from scipy.optimize import minimize
+
+from .._array import NDArray
+from .._pieces import Packed, piece
+from .autoregressive_noise import AutoregressiveNoise
+
+
+@dataclass(frozen=True)
+class NoiseFit:
+    """How the correlations of noise are estimated.
+
+    Attributes
+    ----------
+    most : int
+        Highest order. Taste: noise of a higher order is more signal than noise.
+    largest : float
+        Bound of the inverse hyperbolic tangent of a partial autocorrelation: 0.9993.
+    accuracy : float
+        The search ends when the log-likelihood changes by less, relatively. Standard errors of the
+        coefficients correspond to changes of one half.
+    few : int
+        Samples, at most, for which the likelihood is that of samples free of the fitted parameters.
+        With more, what the fit takes from the noise is too little to matter.
+    """
+
+    most: int = 4
+    largest: float = 4.0
+    accuracy: float = 1e-6
+    few: int = 5000
+
+
+def fit_noise(
+    residual: NDArray,
+    jacobian: NDArray,
+    seen: NDArray,
+    order: int,
+    start: AutoregressiveNoise | None = None,
+    settings: NoiseFit = NoiseFit(),
+) -> AutoregressiveNoise:
+    """Estimate autoregressive noise of one order from what a fit leaves.
+
+    The likelihood is that of the part of the samples that no change of the fitted parameters
+    reaches, to first order: a fit takes part of the noise away, most of it where noise is strong,
+    and plain likelihood would find too little there.
+
+    Parameters
+    ----------
+    residual : ndarray, shape (seen,)
+        Real or complex.
+    jacobian : ndarray, shape (seen, parameters)
+        How samples depend on the parameters that were fitted.
+    seen : ndarray of bool, shape (samples,)
+    order : int
+    start : AutoregressiveNoise, optional
+        Where to start.
+    settings : NoiseFit
+
+    Returns
+    -------
+    AutoregressiveNoise
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.signal import lfilter
+    >>> from structrank.modal.noise_fit import fit_noise
+    >>> noise = lfilter([1.0], [1.0, -0.9], np.random.default_rng(0).standard_normal(2000))
+    >>> fit_noise(noise, np.zeros((2000, 0)), np.ones(2000, bool), 1)
+    AR(1), 0.90
+    """
+    if residual.size > settings.few:
+        jacobian = jacobian[:, :0]
+    sizes = np.linalg.norm(jacobian, axis=0)
+    sizes[sizes == 0] = 1.0
+    columns = np.column_stack([jacobian / sizes, residual / (np.linalg.norm(residual) or 1.0)])
+
+    def negative(z: NDArray) -> float:
+        return _restricted(AutoregressiveNoise(np.tanh(z)), columns, seen)
+
+    first = np.zeros(order)
+    if start is not None:
+        known = np.arctanh(start.partial[:order])
+        first[: len(known)] = np.clip(known, -settings.largest, settings.largest)
+    elif order:
+        first[0] = np.arctanh(_neighbours(residual, seen))
+
+    def search() -> NDArray:
+        bounds = [(-settings.largest, settings.largest)] * order
+        options = {"ftol": settings.accuracy}
+        found = minimize(negative, first, method="L-BFGS-B", bounds=bounds, options=options)
+        return np.asarray(found.x)
+
+    def unpack(packed: Packed) -> NDArray:
+        return np.asarray(packed["z"])
+
+    return AutoregressiveNoise(np.tanh(piece("noise", search, lambda z: {"z": z}, unpack)))
+
+
+def _restricted(noise: AutoregressiveNoise, columns: NDArray, seen: NDArray) -> float:
+    """Minus twice the restricted log-likelihood, the variance at its best, up to a constant."""
+    whitening = noise.whitening(seen)
+    white, parts = whitening.apply(columns), 1
+    if np.iscomplexobj(columns):  # parameters are real: parts are rows of their own
+        white, parts = np.concatenate([white.real, white.imag]), 2
+    R = scipy.linalg.qr(white, mode="r", check_finite=False)[0][: columns.shape[1]]
+    diagonal = np.maximum(np.abs(np.diag(R)), np.finfo(float).tiny)
+    free = parts * np.count_nonzero(seen) - len(diagonal) + 1
+    logs = 2 * np.log(diagonal)
+    return float(free * logs[-1] + np.sum(logs[:-1]) + parts * whitening.log_determinant)
+
+
+def _neighbours(residual: NDArray, seen: NDArray, largest: float = 0.95) -> float:
+    """Correlation of neighbours that are both seen, within bounds that a search can start from."""
+    whole = np.zeros(len(seen), dtype=residual.dtype)
+    whole[seen] = residual
+    both = max(int(np.count_nonzero(seen[1:] & seen[:-1])), 1)
+    square = float(np.mean(np.abs(residual) ** 2)) or 1.0
+    found = np.vdot(whole[1:], whole[:-1]).real / both / square
+    return float(np.clip(found, -largest, largest))

@@ -1,0 +1,250 @@
+"""Modes in autoregressive noise: against dense matrices, and by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import cholesky, solve_triangular, toeplitz
+from scipy.optimize import least_squares, minimize_scalar
+from scipy.signal import lfilter
+
+from structrank import AutoregressiveNoise, Hankel, Mask, Modes, Problem, frequencies, recover
+from structrank.io.saved_results import decoded, encoded
+from structrank.modal.coloured_search import ColouredSearch, coloured_modes
+from structrank.modal.modal_refit import refit_modes
+from structrank.modal.noise_fit import fit_noise
+from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
+from structrank.signals.direct_modes import DirectFit, direct_fit
+from structrank.signals.problems import hankel_problem
+from structrank.signals.solutions import Known
+
+REACH = 1.959964
+
+
+def ar_noise(count: int, rng: np.random.Generator, phi: float = 0.9, size: float = 0.2):
+    drawn = rng.standard_normal(count + 100)
+    return size * np.sqrt(1 - phi**2) * lfilter([1.0], [1.0, -phi], drawn)[100:]
+
+
+def three_tones(seed: int, count: int = 150, phi: float = 0.9):
+    """Signal, samples with 30% missing, and frequencies."""
+    rng = np.random.default_rng([5, seed])
+    f = rng.uniform([0.05, 0.18, 0.32], [0.15, 0.28, 0.45])
+    phases = 2 * np.pi * np.outer(np.arange(count), f) + rng.uniform(-3, 3, 3)
+    truth = np.cos(phases) @ rng.uniform(0.7, 1.5, 3)
+    samples = truth + ar_noise(count, rng, phi)
+    return truth, np.where(rng.random(count) < 0.3, np.nan, samples), f
+
+
+def dense_correlations(noise: AutoregressiveNoise, seen: np.ndarray) -> np.ndarray:
+    """From the impulse response, without any recursion of the class."""
+    response = lfilter([1.0], np.append(1.0, -noise.coefficients), np.eye(1, 4000)[0])
+    covariances = np.array([response[lag:] @ response[: 4000 - lag] for lag in range(len(seen))])
+    return toeplitz(covariances / covariances[0])[np.ix_(seen, seen)]
+
+
+@pytest.mark.parametrize("partial", [[], [0.9], [0.5, -0.8], [0.7, 0.2, -0.5]])
+@pytest.mark.parametrize("gaps", [0.0, 0.4, 0.9])
+def test_whitening_is_that_of_the_dense_matrix(partial, gaps):
+    rng, noise = np.random.default_rng(0), AutoregressiveNoise(np.array(partial))
+    seen = rng.random(40) >= gaps
+    C, whitening = dense_correlations(noise, seen), noise.whitening(seen)
+    columns = rng.standard_normal((len(C), 3)) + 1j * rng.standard_normal((len(C), 3))
+    white = whitening.apply(columns)
+    expected = np.linalg.solve(C, columns)
+    np.testing.assert_allclose(white.conj().T @ white, columns.conj().T @ expected, atol=1e-8)
+    np.testing.assert_allclose(whitening.precise(columns), expected, atol=1e-8)
+    assert whitening.log_determinant == pytest.approx(np.linalg.slogdet(C)[1], abs=1e-8)
+    np.testing.assert_allclose(
+        noise.correlations(40), dense_correlations(noise, np.ones(40, bool))[0], atol=1e-9
+    )
+    everywhere = dense_correlations(noise, np.ones(40, bool))[:, seen]
+    np.testing.assert_allclose(
+        whitening.predicted(columns[:, 0]), everywhere @ expected[:, 0], atol=1e-8
+    )
+
+
+def test_short_records_and_long_memory():
+    """More coefficients than samples; a memory that is known."""
+    noise = AutoregressiveNoise(np.array([0.9, -0.3, 0.2, 0.1]))
+    seen = np.array([True, False, True])
+    white = noise.whitening(seen).apply(np.eye(2))
+    expected = np.linalg.inv(dense_correlations(noise, seen))
+    np.testing.assert_allclose(white.T @ white, expected, atol=1e-10)
+    assert AutoregressiveNoise(np.array([np.exp(-0.1)])).memory == pytest.approx(10.0)
+    assert AutoregressiveNoise(np.zeros(0)).memory == 0.0
+
+
+def test_noise_has_the_largest_restricted_likelihood():
+    rng = np.random.default_rng(1)
+    seen = rng.random(80) < 0.7
+    X = np.column_stack([np.ones(80), np.cos(0.1 * np.arange(80))])[seen]
+    y = ar_noise(80, rng, 0.8)[seen]
+
+    def negative(phi: float) -> float:
+        C = toeplitz(phi ** np.arange(80))[np.ix_(seen, seen)]
+        P = np.linalg.inv(C)
+        information = X.T @ P @ X
+        rest = y @ P @ y - y @ P @ X @ np.linalg.solve(information, X.T @ P @ y)
+        logs = np.linalg.slogdet(C)[1] + np.linalg.slogdet(information)[1]
+        return (len(y) - 2) * np.log(rest) + logs
+
+    best = minimize_scalar(negative, bounds=(0.3, 0.99), method="bounded").x
+    assert fit_noise(y, X, seen, 1).partial[0] == pytest.approx(best, abs=2e-3)
+
+
+def small_problem():
+    rng = np.random.default_rng(3)
+    t = np.arange(50)
+    samples = np.exp(-0.02 * t) * np.cos(0.7 * t + 0.4) + ar_noise(50, rng, 0.8)
+    seen = rng.random(50) < 0.75
+    return Problem(Hankel(50, window=25), samples, mu=1.0, measure=Mask(seen)), seen
+
+
+def test_fit_is_that_of_dense_generalised_least_squares():
+    problem, seen = small_problem()
+    noise = AutoregressiveNoise(np.array([0.7, 0.2]))
+    start = Modes([0.7 / (2 * np.pi), -0.7 / (2 * np.pi)], 0.02, 0.5)
+    fit = refit_modes(problem, start, noise=noise)
+    t, L = np.flatnonzero(seen), cholesky(dense_correlations(noise, seen), lower=True)
+
+    def signal(x, at):
+        return 2 * np.real((x[2] + 1j * x[3]) * np.exp((2j * np.pi * x[0] - x[1]) * at))
+
+    def white(x):
+        return solve_triangular(L, signal(x, t) - problem.b[seen], lower=True)
+
+    found = least_squares(white, [0.7 / (2 * np.pi), 0.02, 0.5, 0.1], xtol=1e-14, ftol=1e-14)
+    assert fit.residual_squared == pytest.approx(2 * found.cost, rel=1e-6)
+    np.testing.assert_allclose(fit.y, signal(found.x, np.arange(50)), atol=1e-5)
+    sigma = np.sqrt(2 * found.cost / (len(t) - 4))
+    covariance = sigma**2 * np.linalg.inv(found.jac.T @ found.jac)
+    assert fit.sigma == pytest.approx(sigma, rel=1e-6)
+    errors = np.sqrt(np.diag(covariance))
+    assert fit.modes.stderr.frequencies[0, 0] == pytest.approx(errors[0], rel=1e-3)
+    assert fit.modes.stderr.dampings[0, 0] == pytest.approx(errors[1], rel=1e-3)
+    steps = 1e-6 * np.eye(4)
+    slopes = np.stack(
+        [(signal(found.x + h, np.arange(50)) - signal(found.x - h, np.arange(50))) for h in steps]
+    )
+    along = np.einsum("it,ij,jt->t", slopes / 2e-6, covariance, slopes / 2e-6)
+    np.testing.assert_allclose(fit.stderr, np.sqrt(along), rtol=1e-3)
+
+
+def test_information_criterion_has_the_likelihood_of_the_noise():
+    problem, seen = small_problem()
+    start = Modes([0.7 / (2 * np.pi), -0.7 / (2 * np.pi)], 0.02, 0.5)
+    white, none, coloured = (
+        refit_modes(problem, start, noise=noise)
+        for noise in (
+            None,
+            AutoregressiveNoise(np.zeros(0)),
+            AutoregressiveNoise(np.array([0.8])),
+        )
+    )
+    assert none.information == pytest.approx(white.information)
+    count, rest = np.count_nonzero(seen), coloured.residual_squared
+    logs = np.linalg.slogdet(dense_correlations(coloured.noise, seen))[1]
+    price = np.log(count) * count / (count - 6)
+    expected = count * np.log(rest / count) + logs + (5 + 2) * price
+    assert coloured.information == pytest.approx(expected)
+    assert coloured.information < white.information
+
+
+def test_recover_finds_tones_in_coloured_noise():
+    truth, samples, _ = three_tones(0)
+    found = recover(samples)
+    assert (found.kind, found.rank, found.noise.order) == ("refit", 6, 1)
+    assert found.noise.partial[0] == pytest.approx(0.9, abs=0.1)
+    assert found.sigma == pytest.approx(0.2, rel=0.5)
+    assert np.mean(np.abs(found.signal - truth) <= REACH * found.stderr) > 0.8
+    assert np.sqrt(np.mean((found.signal - truth) ** 2)) < 0.06
+    assert f"AR(1), {found.noise.partial[0]:.2f}" in repr(found)
+    np.testing.assert_allclose(
+        found.upper - found.signal, REACH * np.hypot(found.stderr, found.sigma), rtol=1e-5
+    )
+    again = decoded(*encoded(found.modes))
+    assert repr(again) == repr(found.modes)
+    assert repr(found.modes).endswith(f"noise: {found.noise}")
+
+
+def test_frequencies_in_coloured_noise_have_their_standard_errors():
+    _, samples, f = three_tones(1)
+    modes = frequencies(samples, dt=0.5)
+    assert modes.noise.order == 1
+    assert modes[:2].noise is modes.noise
+    found = modes.oscillations()
+    order = np.argsort(found.frequencies[:, 0])
+    errors = found.stderr["frequencies"][order, 0]
+    assert np.all(np.abs(found.frequencies[order, 0] - f) < 4 * errors)
+
+
+def test_given_rank_and_undamped_modes():
+    _, samples, _ = three_tones(2)
+    problem = hankel_problem(samples)
+    found = coloured_fit(problem, Known(rank=6, undamped=True), None)
+    assert (found.fit.rank, found.fit.noise.order) == (6, 1)
+    assert np.all(found.fit.modes.dampings == 0)
+    few = coloured_modes(problem, rank=3, search=ColouredSearch(most=1))
+    assert few is None
+
+
+def test_complex_signals():
+    rng, t = np.random.default_rng(0), np.arange(120)
+    truth = np.exp(0.8j * t) + 0.7 * np.exp((-1.1j - 0.01) * t)
+    samples = truth + ar_noise(120, rng) + 1j * ar_noise(120, rng)
+    found = recover(np.where(rng.random(120) < 0.25, np.nan, samples))
+    assert (found.kind, found.rank, found.noise.order) == ("refit", 2, 1)
+    assert found.sigma == pytest.approx(0.2 * np.sqrt(2), rel=0.5)
+    error, stderr = found.signal - truth, found.stderr / np.sqrt(2)
+    inside = [np.abs(part) <= REACH * stderr for part in (error.real, error.imag)]
+    assert np.mean(inside) > 0.8
+
+
+def test_white_noise_is_left_white():
+    """No search is made, so neither results nor times change."""
+    truth, _, _ = three_tones(0)
+    samples = truth + 0.2 * np.random.default_rng(0).standard_normal(150)
+    problem = hankel_problem(samples)
+    white = direct_fit(problem, Known())
+    assert isinstance(white, DirectFit)
+    assert not may_be_coloured(white.fit)
+    assert coloured_fit(problem, Known(), white) is None
+    assert coloured_fit(problem, Known(), None) is None  # after a search
+
+
+def test_noise_that_is_slow_or_not_for_one_series_is_not_modelled():
+    rng, t = np.random.default_rng(0), np.arange(120)
+    walk = np.cos(0.8 * t) + 0.2 * np.cumsum(rng.standard_normal(120))
+    assert coloured_fit(hankel_problem(walk), Known(), None) is None
+    noise = np.stack([ar_noise(120, rng), ar_noise(120, rng)], axis=1)
+    two = hankel_problem(np.cos(0.8 * t)[:, None] + noise, None, 1)
+    image = hankel_problem(np.cos(0.8 * t)[:, None] + ar_noise(120 * 4, rng).reshape(120, 4))
+    one = hankel_problem(np.cos(0.8 * t) + noise[:, 0])
+    for problem, known in (
+        (two, Known()),
+        (image, Known()),
+        (one, Known(weights=np.ones(120))),
+        (hankel_problem(np.cos(0.8 * t)[:40]), Known()),
+    ):
+        assert coloured_fit(problem, known, None) is None
+
+
+@pytest.mark.nightly
+def test_rank_and_coverage_in_coloured_noise():
+    """Three tones in AR(0.9) noise, 30% missing."""
+    ranks, values, places = [], [], []
+    for seed in range(100, 160):
+        truth, samples, f = three_tones(seed)
+        found = recover(samples)
+        ranks.append(found.rank == 6)
+        values.append(np.mean(np.abs(found.signal - truth) <= REACH * found.stderr))
+        if found.modes is None or not ranks[-1]:
+            continue
+        shown = found.modes.oscillations()
+        order = np.argsort(shown.frequencies[:, 0])
+        errors = shown.frequencies[order, 0] - f
+        places.append(np.abs(errors) <= REACH * shown.stderr["frequencies"][order, 0])
+    assert np.mean(ranks) > 0.9
+    assert 0.90 < np.mean(values) < 0.98
+    assert 0.90 < np.mean(places) < 0.98
