@@ -19,7 +19,7 @@ from ..views.page import PageLayout, drawn
 from .limits import AppLimits
 from .runs import Download, Outcome, Run, stop_all
 from .uploads import Reading, Upload, stored
-from .work import Wish, report, samples_picture
+from .work import Job, report, samples_picture
 
 LAYOUT = PageLayout(font_size=9)
 NARROW_INCHES = 4.1  # of a picture on a phone
@@ -37,7 +37,7 @@ class Desk:
     Parameters
     ----------
     folder : Path
-        Everything is kept in it; who made it removes it.
+        Everything is kept in it. The caller removes it.
     max_size : str, optional
         Most memory that a file may take, such as "2GB". Default: half of the memory.
     limits : AppLimits
@@ -86,8 +86,8 @@ class Desk:
         if not isinstance(columns, list):
             raise FileError("columns are expected as a list of positions")
         steps = _number(form, "steps") if form.get("task") == "forecast" else 1
-        wish = Wish(upload, columns, str(form.get("task")), steps, bool(form.get("robust")))
-        return self._start(wish.task, wish.done, upload.plain)
+        job = Job(upload, columns, str(form.get("task")), steps, bool(form.get("robust")))
+        return self._start(job.task, job.run, upload.plain)
 
     def report(self, number: int) -> dict[str, Any]:
         """Start to write the report of a run."""

@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
             answer = _said(str(error), HTTPStatus.NOT_FOUND)
         except ERRORS as error:
             answer = _said(error_line(error), HTTPStatus.BAD_REQUEST)
-        except Exception as error:  # a mistake of the program: the page says so, and goes on
+        except Exception as error:  # a bug: the page shows it and keeps running
             traceback.print_exc(file=sys.stderr)
             text = f"unexpected {type(error).__name__}: {error_line(error)}"
             answer = _said(text, HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -89,11 +89,11 @@ class Handler(BaseHTTPRequestHandler):
         return _said("there is nothing under this address", HTTPStatus.NOT_FOUND)
 
     def asked(self, name: str) -> str:
-        """Return what stands behind the question mark under a name."""
+        """Return a parameter of the query; empty if it is absent."""
         return parse_qs(urlsplit(self.path).query).get(name, [""])[0]
 
     def length(self) -> int:
-        """Return how many bytes follow."""
+        """Return the length of the body in bytes."""
         text = self.headers.get("Content-Length") or ""
         if not text.isdecimal():
             raise ValueError("the request does not say how long it is")
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
         return form
 
     def drain(self) -> None:
-        """Receive what is refused, without keeping it, so that the page hears why."""
+        """Receive and drop what is refused, so that the page can receive the reason."""
         left = self.length()
         while left > 0 and (chunk := self.rfile.read(min(left, LIMITS.chunk))):
             left -= len(chunk)

@@ -98,7 +98,7 @@ class Run:
         return "failed" if self.error else "done"
 
     def warn(self, message: Warning | str, category: type[Warning]) -> None:
-        """Keep a warning for the page; that the limit of time was met is known after a stop."""
+        """Keep a warning for the page, unless it only says that a stopped run has ended early."""
         text = warning_line(message, category)
         known = self.stopped and issubclass(category, ConvergenceWarning)
         if text is not None and not known and self.plain(text) not in self.warnings:
@@ -140,7 +140,7 @@ class Run:
                 self.outcome = self._work()
         except ERRORS as error:
             self.error = self.plain(error_line(error))
-        except Exception as error:  # a mistake of the program: the page says so, and goes on
+        except Exception as error:  # a bug: the page shows it and keeps running
             traceback.print_exc(file=sys.stderr)
             self.error = f"unexpected {type(error).__name__}: {self.plain(error_line(error))}"
         finally:
@@ -161,7 +161,7 @@ def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__:
 
 
 def stop_all(runs: Sequence[Run], seconds: float) -> None:
-    """Stop runs and wait for them, but not longer than so many seconds each."""
+    """Stop runs, and wait for each of them for at most some seconds."""
     for run in runs:
         run.stop()
     for run in runs:

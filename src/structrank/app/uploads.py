@@ -28,7 +28,7 @@ def safe_name(name: str, most: int = 80) -> str:
     name : str
         As it was uploaded.
     most : int
-        Letters that are kept, from the end. Chosen: every file system takes so many.
+        Letters that are kept, from the end. Every file system takes this many.
 
     Returns
     -------
@@ -107,7 +107,7 @@ class Upload:
     ----------
     number : int
     name : str
-        As the person calls it; only ever shown as text.
+        As the user calls it; only ever shown as text.
     path : Path
         Where it is kept, under a safe name.
     max_size : str or None
@@ -134,7 +134,7 @@ class Upload:
         return text.replace(f"{self.path.parent}/", "").replace(f"{self.path.parent}\\", "")
 
     def read(self, reading: Reading) -> None:
-        """Read the file anew."""
+        """Read the file again."""
         self.table, self.reading = None, reading
         self.table = read(self.path, max_size=self.max_size, **reading.options)
 

@@ -29,8 +29,8 @@ TASKS = ("impute", "recover", "forecast")
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What a person asks for.
+class Job:
+    """What the user asks for.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Wish:
                 f"steps is {self.steps}, but a number from 1 to {LIMITS.steps} is expected"
             )
 
-    def done(self, folder: Path) -> Outcome:
+    def run(self, folder: Path) -> Outcome:
         """Do it, and write the files into the folder."""
         given = self.upload.given(self.columns)
         folder.mkdir()

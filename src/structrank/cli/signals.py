@@ -58,7 +58,7 @@ signal_options = shared.combined(
     click.option(
         "--independent",
         is_flag=True,
-        help="Fit every column alone, on so many processes as --workers says.",
+        help="Fit every column alone, on as many processes as --workers says.",
     ),
     click.option("--robust", is_flag=True, help="Find gross errors first and ignore them."),
     shared.control_options,

@@ -1,4 +1,4 @@
-"""Signals that are recovered each by itself, on several processes; Ctrl-C returns what is there."""
+"""Signals that are recovered each by itself, on several processes, also after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def check_each(settings: Settings) -> None:
 
 
 def recover_each(work: Work, signals: Sequence[Any], settings: Settings) -> list[Recovery]:
-    """Recover every signal, on several processes; after Ctrl-C return what is there.
+    """Recover every signal, on several processes.
+
+    After Ctrl-C, signals that are not finished are returned with their samples unchanged.
 
     Parameters
     ----------

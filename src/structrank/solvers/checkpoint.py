@@ -63,7 +63,7 @@ class Subject:
     Attributes
     ----------
     key : str
-        Where its description stands in the header of a file.
+        Key of its description in the header of a file.
     text : str
         The description.
     fingerprint : str

@@ -125,7 +125,7 @@ def returned(axes: list[Any]) -> Any:
 
 
 def legend_above(axis: Any, *, most: int = 4) -> None:
-    """Put the legend above the axes, in one row if there are at most so many entries."""
+    """Put the legend above the axes, in one row if it has at most `most` entries."""
     count = len(axis.get_legend_handles_labels()[1])
     columns = count if count <= most else math.ceil(count / 2)
     axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, frameon=False)

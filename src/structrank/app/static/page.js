@@ -6,7 +6,7 @@ const narrow = () => (window.innerWidth < 600 ? "1" : "");
 const TITLES = { impute: "Filled", recover: "Recovered", forecast: "Forecast" };
 let file = null; // what the server said about the file
 let run = null; // the number of the run that can be stopped
-let turn = 0; // grows with every wish: answers to older ones are not shown
+let turn = 0; // grows with every request: answers to older ones are not shown
 
 function show(element, text) {
   element.textContent = text || "";
@@ -154,12 +154,12 @@ function chosenChanged() {
 async function start(event) {
   event.preventDefault();
   const form = byId("task").elements;
-  const wish = {
+  const job = {
     file: file.id, columns: chosenColumns(), task: form.task.value,
     steps: Number(form.steps.value), robust: form.robust.checked,
   };
   byId("result").hidden = true;
-  await follow(() => post("runs", wish), showResult);
+  await follow(() => post("runs", job), showResult);
 }
 
 async function follow(begin, end) {
