@@ -17,8 +17,8 @@ from ..solvers.result import Result
 from ..solvers.stopping import Status
 from ..views.content import Report
 from .candidates import FitOfModes
+from .channels import unwrapped
 from .recovery_result import OMITTED, Recovery
-from .request import unwrapped
 from .settings import Settings
 from .units import signal_sampling
 
@@ -91,7 +91,7 @@ def as_they_are(
         Or `Unfinished`, as `kind` says.
     """
     gridded = settings.times is None
-    given, axis = unwrapped(samples, settings, regular=gridded)
+    given, axis = unwrapped(samples, settings.channels, regular=gridded)
     values = to_numpy(given.values)
     return kind(
         signal=given.wrap(values),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import Array, to_numpy
+from ..io.containers import Unwrapped, unwrap
 from ..model.problem import Problem
 
 
@@ -28,6 +29,28 @@ def channel_axis(channels: Any, ndim: int) -> int:
             "beside at least one more"
         )
     return int(channels) % ndim
+
+
+def unwrapped(samples: Any, channels: Any, *, regular: bool = True) -> tuple[Unwrapped, int | None]:
+    """Return the numbers of samples, and the axis that holds channels, or raise an error.
+
+    Parameters
+    ----------
+    samples : array, Series, DataFrame or DataArray
+    channels : int or None
+        The axis that the caller gave.
+    regular : bool
+        Raise an error if the index of a pandas object is not regular.
+
+    Returns
+    -------
+    given : Unwrapped
+    axis : int or None
+        Counted from the first. Default: the one that the container has.
+    """
+    given = unwrap(samples, channels, regular=regular)
+    axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
+    return given, axis
 
 
 def channel_count(problem: Problem) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 
 from .._array import is_complex
 from .._checks import first_given, one_of, positive, positive_int
-from ..io.containers import unwrap
 from ..io.limits import machine_memory, size_words
 from ..modal.fit import LevenbergMarquardt
 from ..modal.modes import Modes
@@ -20,7 +19,7 @@ from ..views import Summary
 from .candidates import ConvexSolution, FitOfModes, LocalWindows
 from .channel_groups import GroupSearch, problem_of
 from .channel_units import channel_units
-from .channels import channel_axis, channel_count
+from .channels import channel_count, unwrapped
 from .direct_modes import DirectSearch, explained
 from .effort import Effort, checked
 from .estimation import AUTO
@@ -185,8 +184,7 @@ def estimate_cost(
         return _cost_of_problem(samples, rank, max_time, recovering)
     one_of(kind, KINDS, "kind")
     (tried, limit), known = checked(effort, max_time), Known(mu, rank)
-    given = unwrap(samples, channels)
-    axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
+    given, axis = unwrapped(samples, channels)
     units = channel_units(given.values, axis, centre=rank is mu is None, scale=mu is None)
     problem = reweighted(hankel_problem(units.common(given.values), window, axis))
     plan = _Plan(problem, known, kind, tried)

@@ -14,12 +14,13 @@ from ..io.containers import unwrap
 from ..io.regular_samples import regular_samples
 from ..solvers.stopping import Status
 from .as_they_are import Complete, as_they_are
+from .channels import unwrapped
 from .estimates import ErrorDraws
 from .independent import recover_independent
 from .recovery import recover, recover_with
 from .recovery_result import Recovery
 from .regressors import check_regressors
-from .request import Request, unwrapped
+from .request import Request
 from .settings import INDEPENDENT, Settings
 
 
@@ -99,7 +100,7 @@ def impute_with(samples: Any, settings: Settings) -> Recovery:
     if settings.times is None:
         samples = regular_samples(samples, settings.regular)
         settings = replace(settings, regular=False)
-        values = to_numpy(unwrapped(samples, settings)[0].values)
+        values = to_numpy(unwrapped(samples, settings.channels)[0].values)
         whole = np.size(values) and np.all(np.isfinite(values))
         if whole and not settings.robust and settings.clipped is None:
             return _complete(samples, settings, began)

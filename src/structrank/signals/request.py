@@ -8,13 +8,13 @@ from typing import Any
 from .._array import Array, NDArray
 from .._checks import one_of
 from .._watch import clock
-from ..io.containers import Unwrapped, unwrap
+from ..io.containers import Unwrapped
 from ..io.regular_samples import regular_samples
 from ..io.sampling import Sampling
 from ..model.problem import Problem
 from .candidates import ComponentModel, ConvexSolution, FitOfModes
 from .channel_units import ChannelUnits, channel_units
-from .channels import channel_axis
+from .channels import unwrapped
 from .effort import Effort, checked
 from .estimates import Estimate
 from .estimation import AUTO
@@ -90,7 +90,7 @@ class Request:
             )
         effort, max_time = checked(settings.effort, settings.max_time)
         samples = regular_samples(samples, settings.regular)
-        given, axis = unwrapped(samples, settings)
+        given, axis = unwrapped(samples, settings.channels)
         values, mu, rank, sigma = given.values, settings.mu, settings.rank, settings.sigma
         limits.check(values, axis)
         sampling = signal_sampling(samples, axis, settings.dt)
@@ -135,16 +135,6 @@ class Request:
         """Return the request for other samples in the same container, with changed settings."""
         other = Request.of(samples, replace(self.settings, regular=False, **changes))
         return replace(other, began=self.began)
-
-
-def unwrapped(
-    samples: Any, settings: Settings, *, regular: bool = True
-) -> tuple[Unwrapped, int | None]:
-    """Return the numbers of samples, and the axis that holds channels."""
-    channels: Any = settings.channels
-    given = unwrap(samples, channels, regular=regular)
-    axis = given.channels if channels is None else channel_axis(channels, given.values.ndim)
-    return given, axis
 
 
 def _known(values: Array, axis: int | None, settings: Settings) -> Known:
