@@ -1,12 +1,14 @@
 """A volume larger than the memory of a worker, in patches on a local Dask cluster.
 
-    python -m benchmarks.cluster [--gigabytes 4] [--patches 200] [--patch 48] [--memory 1GB]
+    python -m benchmarks.cluster [--gigabytes 4] [--patches 200] [--patch 32] [--memory 1GB]
 
 A Zarr volume in single precision: three plane waves and noise, with gaps in some patches; the
 others are complete and copied. Four runs of `recover_patches`: one worker; two workers; two
 workers, one of which is killed on the way; and two workers whose whole program ends by kill -9 on
 the way and is started again. All results have to be equal, bit by bit, and two workers are compared
-with one. Workers are processes with a limit of memory, and their largest peak is printed.
+with one. Workers are processes with a limit of memory, and their largest peak is printed. With
+`--together` the two interrupted runs are made at the same time, which needs eight cores; the other
+two are timed alone.
 """
 
 from __future__ import annotations
@@ -21,6 +23,10 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +34,13 @@ import zarr
 from distributed import Client, LocalCluster
 
 from structrank import recover, recover_patches
-from structrank.distributed.grid import Grid, blocks
+from structrank.distributed.grid import Box, Grid, blocks
 
-CHUNK = 64
+CHUNK = 100
 
 
 def make_volume(path: Path, gigabytes: float, patch: int, gaps: int) -> Grid:
-    """Write the volume chunk by chunk, with gaps inside the core of some patches."""
+    """Write the volume chunk by chunk on all cores, with gaps inside the core of some patches."""
     side = max(round((gigabytes * 1e9 / 4) ** (1 / 3)), patch + 1)
     shape = (side,) * 3
     grid = Grid.of(shape, patch, None)
@@ -44,28 +50,37 @@ def make_volume(path: Path, gigabytes: float, patch: int, gaps: int) -> Grid:
     cores = [
         tuple(slice(s.start + patch // 3, s.stop - patch // 3) for s in grid.box(k)) for k in chosen
     ]
-    array = zarr.create_array(path, shape=shape, chunks=(CHUNK,) * 3, dtype=np.float32)
-    for i, box in enumerate(blocks(shape, (CHUNK,) * 3)):
-        places = np.ogrid[box]
-        values = sum(
-            np.cos(sum(w * x for w, x in zip(wave, places, strict=True)) + k)
-            for k, wave in enumerate(waves)
-        )
-        noise = np.random.default_rng([1, i])
-        values = values + 0.05 * noise.standard_normal(values.shape)
-        hidden = noise.random(values.shape) < 0.5
-        for core in cores:
-            ends = [
-                (max(a.start, b.start), min(a.stop, b.stop)) for a, b in zip(core, box, strict=True)
-            ]
-            if all(low < high for low, high in ends):
-                inside = tuple(
-                    slice(low - s.start, high - s.start)
-                    for (low, high), s in zip(ends, box, strict=True)
-                )
-                values[inside][hidden[inside]] = np.nan
-        array[box] = values.astype(np.float32)
+    zarr.create_array(path, shape=shape, chunks=(CHUNK,) * 3, dtype=np.float32)
+    chunk = partial(_write_chunk, path, shape, waves, cores)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for _ in pool.map(chunk, range(len(blocks(shape, (CHUNK,) * 3))), chunksize=8):
+            pass
     return grid
+
+
+def _write_chunk(
+    path: Path, shape: tuple[int, ...], waves: np.ndarray, cores: list[Box], i: int
+) -> None:
+    """Write one chunk of the volume."""
+    box = blocks(shape, (CHUNK,) * 3)[i]
+    places = np.ogrid[box]
+    values = sum(
+        np.cos(sum(w * x for w, x in zip(wave, places, strict=True)) + k)
+        for k, wave in enumerate(waves)
+    )
+    noise = np.random.default_rng([1, i])
+    values = values + 0.05 * noise.standard_normal(values.shape)
+    hidden = noise.random(values.shape) < 0.5
+    for core in cores:
+        pairs = list(zip(core, box, strict=True))
+        ends = [(max(a.start, b.start), min(a.stop, b.stop)) for a, b in pairs]
+        if all(low < high for low, high in ends):
+            inside = tuple(
+                slice(low - s.start, high - s.start)
+                for (low, high), s in zip(ends, box, strict=True)
+            )
+            values[inside][hidden[inside]] = np.nan
+    zarr.open_array(path, mode="r+")[box] = values.astype(np.float32)
 
 
 def run(source: Path, target: Path, workers: int, memory: str, patch: int, kill: int = 0) -> dict:
@@ -133,17 +148,21 @@ def _reached(target: Path, done: int) -> bool:
 def equal(one: Path, two: Path) -> bool:
     """Whether two arrays are equal bit by bit, with nothing missing."""
     a, b = zarr.open_array(one), zarr.open_array(two)
-    return all(
-        not np.isnan(a[box]).any() and np.array_equal(a[box], b[box])
-        for box in blocks(a.shape, a.chunks)
-    )
+
+    def same(box: Box) -> bool:
+        values = a[box]
+        return not np.isnan(values).any() and np.array_equal(values, b[box])
+
+    with ThreadPoolExecutor() as pool:
+        return all(pool.map(same, blocks(a.shape, a.chunks)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--patches", type=int, default=200, help="patches with gaps")
-    parser.add_argument("--patch", type=int, default=48)
+    parser.add_argument("--patch", type=int, default=32)
+    parser.add_argument("--together", action="store_true")
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--only", type=Path, nargs=2, metavar=("SOURCE", "TARGET"))
     options = parser.parse_args()
@@ -158,17 +177,23 @@ def main() -> None:
 
 
 def _all_runs(folder: Path, options: argparse.Namespace) -> None:
-    source = folder / "big.zarr"
+    source, began = folder / "big.zarr", time.perf_counter()
     grid = make_volume(source, options.gigabytes, options.patch, options.patches)
     size = 4 * np.prod(grid.shape, dtype=float) / 1e9
+    print(f"made in {time.perf_counter() - began:.0f} s: ", end="")
     print(f"{grid.shape} float32, {size:.2g} GB, {len(grid)} patches of {grid.patch}", flush=True)
     how = (options.memory, options.patch)
     some = max(options.patches // 4, 1)
     results = {}
-    results["one worker"] = run(source, folder / "one.zarr", 1, *how)
-    results["two workers"] = run(source, folder / "two.zarr", 2, *how)
-    results["one of two killed"] = run(source, folder / "killed.zarr", 2, *how, kill=some)
-    run_and_kill(source, folder / "rerun.zarr", options, some)
+    for label, workers, name in (("one worker", 1, "one.zarr"), ("two workers", 2, "two.zarr")):
+        results[label] = run(source, folder / name, workers, *how)
+        print(f"{label}: {results[label]}", flush=True)
+    with ThreadPoolExecutor(1) if options.together else nullcontext() as pool:
+        begin = (source, folder / "rerun.zarr", options, some)
+        aside = None if pool is None else pool.submit(run_and_kill, *begin)
+        results["one of two killed"] = run(source, folder / "killed.zarr", 2, *how, kill=some)
+        print(f"one of two killed: {results['one of two killed']}", flush=True)
+        run_and_kill(*begin) if aside is None else aside.result()
     results["kill -9 and rerun"] = run(source, folder / "rerun.zarr", 2, *how)
     print(f"{'run':<20}{'seconds':>9}{'peak MB':>9}{'recovered':>11}{'copied':>8}{'equal':>7}")
     names = ("one.zarr", "two.zarr", "killed.zarr", "rerun.zarr")

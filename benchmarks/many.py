@@ -17,34 +17,43 @@ import argparse
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from benchmarks.signals import gappy_modes
-from structrank import Problem, Stop, gcgls, recover, recover_many, solve_many
+from benchmarks.signals import gappy_samples
+from structrank import (
+    Hankel,
+    Problem,
+    Problems,
+    Stop,
+    Weighted,
+    gcgls,
+    mu_max,
+    recover,
+    recover_many,
+    solve_many,
+)
 
 GAP = 1e-3
 
 
-def signal(seed: int) -> Problem:
-    """One of the problems."""
-    return gappy_modes(512, 5, 0.6, seed)
+def made(count: int, device: str | None = None) -> Problems:
+    """The problems, with samples of NumPy, or of PyTorch on a device."""
+    samples, seen = zip(*(gappy_samples(512, 5, 0.6, seed) for seed in range(count)), strict=True)
+    b: Any = np.where(seen, samples, 0)
+    if device is not None:
+        b = import_module("torch").asarray(b, device=device)
+    problems = Problems(Hankel(512, window=256), b, 1.0, Weighted("lifted", np.array(seen)))
+    return Problems(problems.structure, b, 0.1 * mu_max(problems), Weighted(problems.weights))
 
 
 def one(problem: Problem) -> tuple[int, float]:
     """Rank and objective of a single solve."""
     result = gcgls(problem, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=GAP))
     return result.rank, result.objective
-
-
-def moved(problems: Sequence[Problem], device: str) -> list[Problem]:
-    """The problems with their samples in PyTorch, on a device."""
-    torch = import_module("torch")
-    return [replace(p, b=torch.asarray(np.where(p.seen, p.b, 0), device=device)) for p in problems]
 
 
 def mapped(task: Callable[[Any], Any], items: Iterable[Any], workers: int) -> list[Any]:
@@ -87,16 +96,19 @@ def main() -> None:
     parser.add_argument("--recover", action="store_true")
     options = parser.parse_args()
     count = options.signals if options.loop is None else min(options.loop, options.signals)
-    problems = mapped(signal, range(options.signals), options.workers)
+    problems, seconds = timed(lambda: made(options.signals))
+    print(f"{problems} made in {seconds:.1f} s", flush=True)
     if options.recover:
         compare_recoveries(problems, options.workers)
         return
     stop = Stop(xtol=None, rtol=None, gap=GAP)
 
-    alone, loop = timed(lambda: mapped(one, problems[:count], options.workers))
+    listed = [problems[k] for k in range(count)]
+    alone, loop = timed(lambda: mapped(one, listed, options.workers))
+    print(f"loop over {count} took {loop:.1f} s", flush=True)
     loop *= options.signals / count
 
-    there = problems if options.device is None else moved(problems, options.device)
+    there = problems if options.device is None else made(options.signals, options.device)
     workers = options.workers if options.device is None else 1
     solve: Any = partial(solve_many, lam=1.0, stop=stop, workers=workers, batch=options.batch)
     solve(there if options.device else there[:256])  # loads what is loaded on first use

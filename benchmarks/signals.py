@@ -19,14 +19,20 @@ def modes(length: int, count: int, seed: int) -> np.ndarray:
     return signal
 
 
-def gappy_modes(length: int, count: int = 8, share: float = 0.3, seed: int = 0) -> Problem:
-    """Noisy complex modes, a share of them seen, in a Hankel matrix as square as can be."""
+def gappy_samples(
+    length: int, count: int = 8, share: float = 0.3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy complex modes, and which of their samples are seen."""
     rng = np.random.default_rng(seed + 1)
     truth = modes(length, count, seed)
     noise = rng.standard_normal(length) + 1j * rng.standard_normal(length)
-    seen = rng.random(length) < share
+    return truth + 0.1 * noise, rng.random(length) < share
+
+
+def gappy_modes(length: int, count: int = 8, share: float = 0.3, seed: int = 0) -> Problem:
+    """Noisy complex modes, a share of them seen, in a Hankel matrix as square as can be."""
+    b, seen = gappy_samples(length, count, share, seed)
     structure = Hankel(length, window=length // 2)
     measure = Weighted("lifted", seen)
-    b = truth + 0.1 * noise
     mu = 0.1 * mu_max(Problem(structure, b, 1.0, measure))
     return Problem(structure, b, mu, measure)

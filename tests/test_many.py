@@ -13,9 +13,11 @@ from structrank import (
     ConvergenceWarning,
     Hankel,
     LowRank,
+    Mask,
     Operator,
     Penalized,
     Problem,
+    Problems,
     Result,
     Status,
     Stop,
@@ -23,6 +25,7 @@ from structrank import (
     Weighted,
     _processes,
     gcgls,
+    mu_max,
     recover,
     recover_many,
     solve_many,
@@ -472,3 +475,63 @@ def test_ctrl_c_reaches_a_pool_of_processes():
     assert len(found) == 200
     assert Status.INTERRUPTED in statuses
     assert Status.FINISHED in statuses
+
+
+class TestProblems:
+    """Many problems as arrays: the same as a list of them."""
+
+    def arrays(self, count=6):
+        listed = some_problems(Hankel(40, window=18), count=count)
+        b = np.array([np.where(problem.seen, problem.b, np.nan) for problem in listed])
+        weights = np.array([problem.sample_weights for problem in listed])
+        return listed, b, weights, np.array([problem.mu for problem in listed])
+
+    @pytest.mark.parametrize("library", ["numpy", "torch"])
+    def test_same_results_as_a_list(self, library):
+        listed, b, weights, mu = self.arrays()
+        problems = Problems(
+            listed[0].structure, to_library(b, library), mu, Weighted(weights, ~np.isnan(b))
+        )
+        alone = solve_many(listed, lam=1.0, stop=STOP)
+        together = solve_many(problems, lam=1.0, stop=STOP, batch=4)
+        assert together.rank.tolist() == alone.rank.tolist()
+        assert np.allclose(together.objective, alone.objective, rtol=1e-6)
+        assert np.allclose(to_numpy(together.y), alone.y, atol=1e-3)
+        assert together[5].problem.sample_count == listed[5].sample_count
+        assert np.allclose(mu_max(problems), [mu_max(each) for each in listed], rtol=1e-8)
+
+    def test_a_problem_is_that_of_a_list(self):
+        listed, b, weights, mu = self.arrays()
+        problems = Problems(listed[0].structure, b, mu, Weighted(weights))
+        assert len(problems) == 6
+        assert len(problems[1:3]) == 2
+        for one, other in zip(problems[1:], listed[1:], strict=True):
+            assert one.mu == other.mu
+            assert repr(one) == repr(other)
+            assert np.array_equal(one.data, other.data)
+        lifted = Problems(listed[0].structure, np.where(weights > 0, b, 0), 1.0, "lifted")
+        assert np.allclose(lifted[0].sample_weights ** 2, listed[0].structure.multiplicity)
+        assert np.array_equal(Problems(lifted.structure, lifted.b, 1.0)[2].data, lifted.b[2])
+
+    def test_bad_input_names_the_problem(self):
+        H, b = Hankel(9, window=5), np.ones((3, 9))
+        hidden = np.ones((3, 9), dtype=bool)
+        hidden[2] = False
+        with pytest.raises(ValueError, match="problem 1: b contains NaN"):
+            Problems(H, np.where(np.arange(3)[:, None] == 1, np.nan, b), 1.0)
+        with pytest.raises(ValueError, match="problem 2: all samples are missing"):
+            Problems(H, b, 1.0, Mask(hidden))
+        with pytest.raises(ValueError, match="problem 0: the largest sample"):
+            Problems(H, 1e100 * b, 1.0)
+        with pytest.raises(ValueError, match=r"b has shape \(9,\).*\(problems, 9\)"):
+            Problems(H, b[0], 1.0)
+        with pytest.raises(ValueError, match="mu has shape"):
+            Problems(H, b, [1.0, 2.0])
+        with pytest.raises(ValueError, match="mu contains"):
+            Problems(H, b, 0.0)
+        with pytest.raises(ValueError, match="seen has shape"):
+            Problems(H, b, 1.0, Mask(np.ones(8, dtype=bool)))
+        with pytest.raises(TypeError, match="operators"):
+            Problems(H, b, 1.0, (np.cumsum, np.cumsum))
+        with pytest.raises(IndexError):
+            Problems(H, b, 1.0)[3]

@@ -68,6 +68,20 @@ def literal(samples, recovered, patch, overlap, denoise=False):
     return filled if denoise else np.where(np.isnan(samples), filled, samples)
 
 
+def test_missing_values_counted_by_blocks_are_those_of_the_patches():
+    rng = np.random.default_rng(0)
+    samples = np.where(rng.random((23, 17)) < 0.1, np.nan, 1.0)
+    samples[:12] = 1.0
+    grid = Grid((23, 17), (8, 5), (3, 2))
+    counts = np.zeros(len(grid), dtype=int)
+    for box in blocks(samples.shape, (10, 7)):
+        for k, missing in tasks.count_missing(samples[box], box, grid).items():
+            counts[k] += missing
+    expected = [np.count_nonzero(np.isnan(samples[grid.box(k)])) for k in range(len(grid))]
+    assert counts.tolist() == expected
+    assert 0 in expected
+
+
 class TestGrid:
     @pytest.mark.parametrize(("length", "size", "overlap"), [(10, 4, 1), (9, 9, 3), (50, 12, 5)])
     def test_patches_cover_an_axis_and_weights_of_regular_ones_add_up_to_one(

@@ -31,6 +31,7 @@ _HOMES = {
         "Operator",
         "Penalized",
         "Problem",
+        "Problems",
         "Weighted",
         "mu_max",
     ),

@@ -23,6 +23,7 @@ from .model import (
     Operator,
     Penalized,
     Problem,
+    Problems,
     Weighted,
     mu_max,
 )
@@ -142,6 +143,7 @@ __all__ = [
     "PatchRecovery",
     "Penalized",
     "Problem",
+    "Problems",
     "Recovery",
     "Refit",
     "Regression",

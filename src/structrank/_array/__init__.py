@@ -5,7 +5,7 @@ BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
 from .device_memory import free_memory
-from .factorizations import inverse, singular_values, svd, svd_stack
+from .factorizations import inverse, orthonormal_columns, singular_values, svd, svd_stack
 from .namespace import (
     Array,
     NDArray,
@@ -13,6 +13,7 @@ from .namespace import (
     as_array,
     conj,
     epsilon,
+    in_double_precision,
     in_single_precision,
     is_complex,
     is_floating,
@@ -44,6 +45,7 @@ __all__ = [
     "grams",
     "ifft",
     "ifft_of_product",
+    "in_double_precision",
     "in_single_precision",
     "inner",
     "inners",
@@ -53,6 +55,7 @@ __all__ = [
     "is_numpy_array",
     "joined",
     "like",
+    "orthonormal_columns",
     "orthonormal_rows",
     "real_dtype",
     "rotate",

@@ -95,6 +95,12 @@ def in_single_precision(x: Array) -> Array:
     return xp.astype(x, xp.complex64 if is_complex(x) else xp.float32, copy=False)
 
 
+def in_double_precision(x: Array) -> Array:
+    """Convert a real or complex array to double precision."""
+    xp = array_namespace(x)
+    return xp.astype(x, xp.complex128 if is_complex(x) else xp.float64, copy=False)
+
+
 def with_precision(values: NDArray, reference: Array) -> Array:
     """Convert real or complex `values` to the library, device and precision of `reference`."""
     xp = array_namespace(reference)

@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_torch_array
 from scipy.linalg import get_blas_funcs
 
+from .long_sums import gram_of_pieces, inner_of_pieces, is_long_single
 from .namespace import (
     Array,
     NDArray,
@@ -55,6 +57,8 @@ def sum_of_products(left: Array, right: Array, *, piece: int = 2**16, large: int
 
 def inner(x: Array, y: Array) -> float:
     """Compute the real inner product `Re <x, y>` over all entries."""
+    if is_long_single(x, math.prod(x.shape)):
+        return inner_of_pieces(*_flattened(x, y))
     if is_numpy_array(x) and is_numpy_array(y):  # small problems spend their time here
         return float(np.vdot(*((x, y) if x.ndim == 1 else _flattened(x, y))).real)
     xp = array_namespace(x, y)
@@ -70,6 +74,8 @@ def add_scaled(y: Array, scale: float, x: Array) -> Array:
         if np.shares_memory(flat_y, y):
             _blas("axpy", y.dtype)(flat_x, flat_y, a=scale)
             return y
+    if is_torch_array(y) and y.dtype == x.dtype:
+        return y.add_(x, alpha=scale)  # one pass over the memory
     y += x if scale == 1.0 else scale * x
     return y
 
@@ -108,6 +114,8 @@ def gram(A: Array, B: Array) -> NDArray:
     product: NDArray
     if 0 in (A.shape[1], B.shape[1]):  # BLAS complains about empty matrices
         return np.zeros((A.shape[1], B.shape[1]), np.complex128 if is_complex(A) else np.float64)
+    if A.dtype == B.dtype and is_long_single(A, A.shape[0]):
+        return gram_of_pieces(A, B)
     if is_numpy_array(A) and A.dtype == B.dtype and _columns_contiguous(A, B):
         if A is B and is_complex(A):  # one triangle is enough; it does not pay for real ones
             upper = _blas("herk", A.dtype)(1.0, A, trans=2)

@@ -111,8 +111,8 @@ class Grid:
             [i for i, s in enumerate(starts) if s < part.stop and s + size > part.start]
             for starts, size, part in zip(self.starts, self.patch, box, strict=True)
         ]
-        places = itertools.product(*along)
-        return [int(np.ravel_multi_index(place, self.counts)) for place in places]
+        places = np.ravel_multi_index(np.ix_(*along), self.counts)
+        return [int(k) for k in places.reshape(-1)]
 
 
 def blocks(shape: tuple[int, ...], sizes: tuple[int, ...]) -> list[Box]:

@@ -194,15 +194,19 @@ def _counted(source: Source, job: Job, client: Any, progress: bool) -> NDArray:
     """The number of missing values in every patch, counted once."""
     counts = job.work.counts()
     if counts is None:
-        calls = [(source.piece(job.grid.box(k)),) for k in range(len(job.grid))]
-        found = run_all(count_missing, calls, client, label="gaps", progress=progress)
-        counts = np.array(found)
+        grid = job.grid
+        boxes = blocks(source.shape, source.chunks or grid.patch)  # each is read once
+        calls = [(source.piece(box), box, grid) for box in boxes]
+        counts = np.zeros(len(grid), dtype=int)
+        for found in run_all(count_missing, calls, client, label="gaps", progress=progress):
+            for k, missing in found.items():
+                counts[k] += missing
         job.work.keep_counts(counts)
     return counts
 
 
 def _row(k: int, missing: int, job: Job) -> PatchRow:
-    if job.work.patch(k).exists():
+    if (missing or job.denoise) and job.work.patch(k).exists():
         return job.work.row(k)
     return PatchRow(k, " ".join(str(part.start) for part in job.grid.box(k)), missing, "complete")
 

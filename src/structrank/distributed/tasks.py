@@ -30,9 +30,14 @@ class Job:
     options: dict[str, Any]
 
 
-def count_missing(piece: Any) -> int:
-    """Count the missing values of a patch."""
-    return int(np.count_nonzero(np.isnan(values_of(piece))))
+def count_missing(piece: Any, box: Box, grid: Grid) -> dict[int, int]:
+    """Count the values of a block that each patch misses, for those that miss any."""
+    missing = np.isnan(values_of(piece))
+    if not missing.any():
+        return {}
+    parts = ((k, _common(grid.box(k), box)[1]) for k in grid.touching(box))
+    counts = {k: int(np.count_nonzero(missing[part])) for k, part in parts}
+    return {k: count for k, count in counts.items() if count}
 
 
 def recover_patch(piece: Any, k: int, job: Job) -> None:

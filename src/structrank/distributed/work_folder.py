@@ -142,8 +142,9 @@ class WorkFolder:
             partial.open("w", newline="", encoding="utf-8") as stream,
         ):
             writer = csv.writer(stream)
-            writer.writerow(entry.name for entry in fields(PatchRow))
-            writer.writerows(asdict(row).values() for row in rows)
+            names = [entry.name for entry in fields(PatchRow)]
+            writer.writerow(names)
+            writer.writerows([getattr(row, name) for name in names] for row in rows)
 
     def remove(self) -> None:
         """Remove the folder, when all is done."""

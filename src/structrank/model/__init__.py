@@ -12,6 +12,7 @@ from .lowrank import LowRank
 from .measure import Mask, Measure, Operator, Weighted
 from .objective import Penalized
 from .problem import Problem
+from .problems import Problems
 
 __all__ = [
     "Huber",
@@ -23,6 +24,7 @@ __all__ = [
     "Operator",
     "Penalized",
     "Problem",
+    "Problems",
     "Weighted",
     "mu_max",
 ]

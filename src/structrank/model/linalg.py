@@ -23,6 +23,7 @@ from .._array import (
     singular_values,
     svd,
 )
+from .large_vectors import gaussian
 
 Product = Callable[[Array], Array]
 
@@ -159,11 +160,7 @@ def top_singular_pairs(
 
 def random_vector(size: int, reference: Array, seed: int) -> Array:
     """Draw a Gaussian vector in the library, device and dtype of `reference`."""
-    rng = np.random.default_rng(seed)
-    values = rng.standard_normal(size)
-    if is_complex(reference):
-        values = values + 1j * rng.standard_normal(size)
-    return like(values, reference)
+    return gaussian(size, reference, np.random.default_rng(seed))
 
 
 class _Bidiagonalisation:

@@ -16,6 +16,7 @@ from .._array import (
     is_complex,
     is_floating,
     like,
+    orthonormal_columns,
     rotate,
     svd,
     to_numpy,
@@ -148,8 +149,8 @@ class LowRank:
         the result has them too.
         """
         if (signs := self.signs) is not None:
-            Q, R = array_namespace(self.U).linalg.qr(self.U)
-            return _mirrored(Q, (to_numpy(R) * signs) @ to_numpy(R).T, tolerance)
+            Q, T, R = orthonormal_columns(self.U)
+            return _mirrored(Q, T, (R * signs) @ R.T, tolerance)
         (QU, left), s, (QV, right) = self._svd()
         keep = s > tolerance * s[0] if s.size and s[0] > 0 else np.zeros(s.size, dtype=bool)
         roots = np.sqrt(s[keep])
@@ -160,17 +161,15 @@ class LowRank:
         if self.rank == 0:
             return self
         xp = array_namespace(self.U)
-        Q, R = xp.linalg.qr(xp.concat([self.U.T, self.V.T]).T)
-        left, right = to_numpy(R)[:, : self.rank], to_numpy(R)[:, self.rank :]
-        return _mirrored(Q, (left @ right.T + right @ left.T) / 2, 0.0)
+        Q, T, R = orthonormal_columns(xp.concat([self.U.T, self.V.T]).T)
+        left, right = R[:, : self.rank], R[:, self.rank :]
+        return _mirrored(Q, T, (left @ right.T + right @ left.T) / 2, 0.0)
 
     def _svd(self) -> tuple[tuple[Array, np.ndarray], np.ndarray, tuple[Array, np.ndarray]]:
         """Compute (QU, left), s, (QV, right) with `X = (QU left) diag(s) (QV right)^H`."""
-        linalg = array_namespace(self.U).linalg
-        QU, RU = linalg.qr(self.U)
-        QV, RV = linalg.qr(self.V)
-        left, s, right_h = svd(to_numpy(RU) @ to_numpy(RV).conj().T)
-        return (QU, left[:, : s.size]), s, (QV, right_h.conj().T[:, : s.size])
+        (QU, TU, RU), (QV, TV, RV) = orthonormal_columns(self.U), orthonormal_columns(self.V)
+        left, s, right_h = svd(RU @ RV.conj().T)
+        return (QU, TU @ left[:, : s.size]), s, (QV, TV @ right_h.conj().T[:, : s.size])
 
     def matmul(self, Z: Array) -> Array:
         """Compute `U (V^H Z)`."""
@@ -186,11 +185,14 @@ class LowRank:
         return array_namespace(self.U).matmul(self.U, conj(self.V).T)
 
 
-def _mirrored(Q: Array, small: np.ndarray, tolerance: float) -> LowRank:
-    """Factor the symmetric `Q small Q^T`; drop eigenvalues up to `tolerance` times the largest."""
+def _mirrored(Q: Array, T: np.ndarray, small: np.ndarray, tolerance: float) -> LowRank:
+    """Factor the symmetric `(Q T) small (Q T)^T`.
+
+    Eigenvalues up to `tolerance` times the largest are dropped.
+    """
     values, vectors = np.linalg.eigh(small)
     order = np.argsort(-np.abs(values))
     values, vectors = values[order], vectors[:, order]
     keep = np.abs(values) > tolerance * np.abs(values[0])
-    U = rotate(Q, vectors[:, keep] * np.sqrt(np.abs(values[keep])))
+    U = rotate(Q, T @ vectors[:, keep] * np.sqrt(np.abs(values[keep])))
     return LowRank(U, U * like(np.sign(values[keep]), U))

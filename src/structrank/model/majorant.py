@@ -6,10 +6,11 @@ import numpy as np
 
 from .._array import Array, array_namespace, inner, like
 from .certificate import convexity_bound
+from .line import Point
 from .losses import Loss
 from .lowrank import LowRank
 from .measure import Operator, Weighted
-from .objective import Penalized, Point
+from .objective import Penalized
 from .penalties import Penalty
 from .problem import Problem
 from .recoveries import SignalRecovery

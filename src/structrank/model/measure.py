@@ -125,6 +125,13 @@ class Weighted(Measure):
                 )
         self.seen = None if seen is None else boolean_array(seen, "seen")
 
+    @classmethod
+    def of(cls, weights: Array) -> Weighted:
+        """Weights that were checked before, in the library and precision of the samples."""
+        measure = object.__new__(Weighted)
+        measure.weights, measure.seen = weights, None
+        return measure
+
     def prepared(self, structure: Structure, b: Array) -> Weighted:
         lifted = isinstance(self.weights, str)
         weights = np.sqrt(structure.multiplicity) if lifted else to_numpy(self.weights)

@@ -32,7 +32,7 @@ from .lowrank import LowRank
 from .quartic import gram_line, products, square, trace_product
 
 if TYPE_CHECKING:
-    from .objective import Line, Point
+    from .line import Line, Point
 
 Factors = tuple[Array, ...]  # U and V, or U alone if V is U times signs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -137,6 +138,20 @@ class Problem:
         """Return the problem without some samples, which a boolean array marks."""
         measure, b = self.measure.without(part, self.b)
         return replace(self, b=b, measure=measure)
+
+    def with_mu(self, mu: float) -> Problem:
+        """Return the problem with another mu; samples and measure are not checked again."""
+        changed = copy(self)
+        object.__setattr__(changed, "mu", positive(mu, "mu"))
+        return changed
+
+    def with_samples(self, b: Array) -> Problem:
+        """Return the problem with other samples, known to be finite and like the ones here."""
+        changed = copy(self)
+        object.__setattr__(changed, "b", b)
+        for name in ("data", "backprojection"):
+            changed.__dict__.pop(name, None)
+        return changed
 
     def misfit(self, y: Array) -> float:
         """Compute `1/2 ||A(y) - b||^2`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from math import prod
 
-from .._array import Array, array_namespace, conj, like, sum_of_products
+from .._array import Array, array_namespace, conj, like, real_dtype, sum_of_products
 from .._checks import one_of
 from ..structures import Structure
 from ..structures.grouped import GroupSums
@@ -102,7 +102,8 @@ class Placed:
 
 def inverse_multiplicity(structure: Structure, reference: Array) -> Array:
     """Return one over the number of copies of every signal entry."""
-    return 1.0 / like(structure.multiplicity.astype(float), reference, real=True)
+    counts = like(structure.multiplicity, reference)
+    return 1.0 / array_namespace(counts).astype(counts, real_dtype(reference))
 
 
 def as_recovery(

@@ -43,6 +43,11 @@ class SampleRange:
         most, largest = self._limit(values), largest_size(values)
         return largest == 0 or 1 / most <= largest <= most
 
+    def in_range(self, sizes: NDArray, values: Array) -> NDArray:
+        """Whether each of some sizes is zero or in the range of values like these."""
+        most = self._limit(values)
+        return np.asarray((sizes == 0) | ((1 / most <= sizes) & (sizes <= most)))
+
     def check(self, values: Array) -> None:
         """Raise a ValueError unless the largest of some values is zero or in range."""
         if self.includes(values):

@@ -27,6 +27,7 @@ from .._array import (
 )
 from ..structures.hankel_stack import HankelStack
 from .problem import Problem
+from .problems import Problems
 from .recoveries import inverse_multiplicity
 
 
@@ -87,12 +88,16 @@ class Stack:
     @classmethod
     def of(cls, problems: Sequence[Problem], lam: float) -> Stack:
         """Stack problems with the same structure, whose measures are weights."""
-        structure, reference = problems[0].structure, problems[0].backprojection
-        xp, flat = array_namespace(reference), (len(problems), -1)
-        data = xp.reshape(xp.stack([problem.data for problem in problems]), flat)
-        weights = xp.reshape(xp.stack([problem.sample_weights for problem in problems]), flat)
-        inverse = xp.reshape(inverse_multiplicity(structure, reference), (-1,))
-        mu = np.array([problem.mu for problem in problems])
+        if isinstance(problems, Problems):
+            structure, xp = problems.structure, array_namespace(problems.b)
+            data, weights, mu = problems.data, problems.weights, problems.mu
+        else:
+            structure, xp = problems[0].structure, array_namespace(problems[0].data)
+            data = xp.stack([problem.data for problem in problems])
+            weights = xp.stack([problem.sample_weights for problem in problems])
+            mu = np.array([problem.mu for problem in problems])
+        inverse = xp.reshape(inverse_multiplicity(structure, data), (-1,))
+        data, weights = (xp.reshape(x, (len(problems), -1)) for x in (data, weights))
         return cls(HankelStack.of(structure), data, weights, mu, lam, inverse)
 
     def __len__(self) -> int:

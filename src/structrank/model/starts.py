@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array import Array, NDArray, gram, in_single_precision, is_complex, like, to_numpy
 from .._checks import random_generator
+from .large_vectors import LARGE, gaussian, on_threads
 from .linalg import random_vector
 from .lowrank import LowRank
 from .problem import Problem
@@ -59,10 +60,7 @@ class RandomStarts:
 
     def draw(self) -> Array:
         """Draw the next vector, in the library, device and data type of the problem."""
-        values = self.generator.standard_normal(self.size)
-        if is_complex(self.reference):
-            values = values + 1j * self.generator.standard_normal(self.size)
-        return like(values, self.reference)
+        return gaussian(self.size, self.reference, self.generator)
 
     def position(self) -> dict[str, Any]:
         """Return where the sequence is, as values that JSON can hold."""
@@ -157,10 +155,10 @@ def _digest(problem: Problem, X: LowRank) -> list[int]:
     """
     digest = hashlib.blake2b(digest_size=32)
     data, weights = to_numpy(problem.data), problem.sample_weights
-    size = float(np.max(np.abs(data), initial=0.0))
+    size = _largest(data)
     parts = [data, gram(X.U, X.U), gram(X.V, X.V)]
     for part in parts if weights is None else [*parts, to_numpy(weights)]:
-        digest.update(_rounded(part).tobytes())
+        digest.update(_hashed(part) if part.size >= LARGE.hashed else _rounded(part).tobytes())
     mu = f"{problem.mu / size:.6g}" if size > 0 else ""
     digest.update(f"{problem.structure!r} {mu} {X.shape}".encode())
     return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]
@@ -174,9 +172,31 @@ def _hash(name: str, *parts: NDArray) -> list[int]:
     return [int(word) for word in np.frombuffer(digest.digest(), dtype=np.uint32)]
 
 
-def _rounded(values: NDArray) -> NDArray:
-    """Six digits of the values, as integers."""
-    size = float(np.max(np.abs(values), initial=0.0))
+def _hashed(values: NDArray) -> bytes:
+    """Hashes of pieces of a large array, each rounded as `_rounded` does, on several threads."""
+    flat, size = values.reshape(-1), _largest(values)
+
+    def one(first: int) -> bytes:
+        piece = _rounded(flat[first : first + LARGE.piece], size)
+        return hashlib.blake2b(piece.data, digest_size=32).digest()
+
+    return b"".join(on_threads(one, range(0, flat.size, LARGE.piece)))
+
+
+def _largest(values: NDArray) -> float:
+    """The largest modulus."""
+    flat = values.reshape(-1)
+    pieces = range(0, flat.size, LARGE.piece)
+
+    def one(first: int) -> float:
+        return float(np.max(np.abs(flat[first : first + LARGE.piece])))
+
+    return max(on_threads(one, pieces), default=0.0)
+
+
+def _rounded(values: NDArray, size: float | None = None) -> NDArray:
+    """Six digits of the values, relative to a size, by default the largest one; as integers."""
+    size = _largest(values) if size is None else size
     scaled = np.ascontiguousarray(1e6 * (values / size)) if size > 0 else values * 0.0
     parts = [scaled.real, scaled.imag] if np.iscomplexobj(scaled) else [scaled]
     return np.stack([np.rint(part).astype(np.int64) for part in parts])

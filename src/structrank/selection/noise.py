@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from math import prod
 
 import numpy as np
 
-from .._array import is_complex, like, to_numpy
+from .._array import array_namespace, is_complex, to_numpy
 from .._checks import instance_of, positive, positive_int, random_generator
 from ..modal.refit_result import Refit
+from ..model.large_vectors import gaussian
 from ..model.largest_mu import mu_max
 from ..model.problem import Problem
 from ..model.scale import deviation_by_median
@@ -61,10 +62,11 @@ def noise_mu(
     rng, shape = random_generator(rng), tuple(problem.b.shape)
     largest = 0.0
     for _ in range(positive_int(draws, "draws")):
-        noise = rng.standard_normal(shape)
+        noise = gaussian(prod(shape), problem.b, rng)
         if is_complex(problem.b):
-            noise = (noise + 1j * rng.standard_normal(shape)) / np.sqrt(2)
-        largest = max(largest, mu_max(replace(problem, b=like(noise, problem.b))))
+            noise = noise / np.sqrt(2)
+        noise = array_namespace(noise).reshape(noise, shape)
+        largest = max(largest, mu_max(problem.with_samples(noise)))
     return margin * sigma * largest
 
 

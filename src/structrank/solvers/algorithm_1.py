@@ -10,8 +10,9 @@ import numpy as np
 
 from .._array import Array, array_namespace, epsilon, inner
 from ..model.linalg import SingularPairs
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.starts import FixedStarts, Randomness, RandomStarts
 from .corrective import CorrectiveSteps
 from .gradient_state import Accuracy, GradientState
@@ -50,6 +51,7 @@ def algorithm_1(
         corrective = CorrectiveSteps(objective, place.X, restored=restored)
     while True:  # line 2
         _keep(memory, place, starts, corrective)
+        point = point.without_transforms()
         top = objective.gradient(point).top(  # line 3
             max(pairs, accuracy.recycled),
             _lanczos_start(place.guess, starts.draw(), accuracy.guess),

@@ -7,9 +7,10 @@ from typing import Self
 import numpy as np
 
 from .._array import Array, add_rotated, add_scaled, array_namespace, gram, inner, like
+from ..model.line import Line, Point
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
-from ..model.objective import Line, Penalized, Point
+from ..model.objective import Penalized
 from ..model.penalties import Factors, ProjectionPenalty, Remainder, Shifted
 from ..model.problem import Problem
 from ..structures import Structure

@@ -11,8 +11,9 @@ from scipy.optimize import nnls
 
 from .._array import NDArray, array_namespace, inner
 from ..model.linalg import SingularPairs
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from .memory import Restored
 
 

@@ -14,6 +14,7 @@ from .._checks import instance_of
 from .._pieces import piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
+from ..model.sample_range import is_single
 from .result import Result, packed, unpacked
 from .saving import Progress, Saving
 from .state import History, State
@@ -179,8 +180,12 @@ class _Loop:
             )
         self.bound = max(self.bound, state.objective * (1 - state.gap))
         self.history.append(elapsed, state, self._gap(state))
-        if self.best is None or state.objective <= self.best.objective:
+        if self.best is None or state.objective <= self.best.objective or self._exact(state):
             self.best = state
+
+    def _exact(self, state: State) -> bool:
+        """Whether this is the only iterate whose objective is known in double precision."""
+        return self.stop.gap is not None and is_single(state.y) and state.gap <= self.stop.gap
 
     def _gap(self, state: State) -> float:
         """Compute the gap between the objective and the lower bound, over the objective."""

@@ -12,8 +12,9 @@ import numpy as np
 from .._array import gram
 from .._checks import instance_of, positive, random_generator
 from ..model.certificate import nuclear_norm_bound
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness, RandomStarts
 from .checkpoint import Checkpoint

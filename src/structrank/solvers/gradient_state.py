@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from scipy.optimize import brentq
 
-from .._array import Array, epsilon
+from .._array import Array, epsilon, in_double_precision
 from ..model.linalg import SingularPairs
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
+from ..model.sample_range import is_single
 from ..model.starts import FixedStarts, Randomness, RandomStarts
 from .proven import Proof, proven_norm
 from .result import Result
@@ -46,16 +49,26 @@ class Accuracy:
         return max(min(self.digit * gap, self.coarsest), finest)
 
 
+class ProvenFigures(NamedTuple):
+    """A proven gap, with the numbers of the iterate that it belongs to."""
+
+    gap: float
+    objective: float
+    loss: float
+    violation: float
+
+
 @dataclass(frozen=True, eq=False)
 class GradientState(State):
     """An iterate of Algorithm 1, whose gap is proven from one more Lanczos run when asked for.
 
     The gap of every iterate is proven, but only as well as the Lanczos run of its step allows at
-    no extra cost.
+    no extra cost. A proof asked for is made in double precision, if that is possible: for many
+    samples, the rounding of single precision is as large as the gap.
     """
 
     likely_gap: float  # what a proof is likely to find
-    prove: Callable[[float | None, Point | None], float] = field(repr=False)
+    prove: Callable[[float | None, Point | None], ProvenFigures] = field(repr=False)
 
     @classmethod
     def of(
@@ -69,10 +82,11 @@ class GradientState(State):
     ) -> GradientState:
         """Describe an iterate with balanced factors."""
         phi = objective.psi(point)
-        likely = _relative_gap(objective, point, top.likely_top, accuracy.proof)
+        eps = 0.0 if _single(X) and objective.has_double_precision else epsilon(X.U)
+        likely = _relative_gap(objective, point, top.likely_top, accuracy.proof, eps)
 
-        def prove(wanted: float | None, point: Point | None) -> float:
-            return _proven_gap(objective, X, starts.draw(), likely, accuracy, wanted, point)
+        def prove(wanted: float | None, point: Point | None) -> ProvenFigures:
+            return _proven(objective, X, starts.draw(), likely, accuracy, wanted, point)
 
         return cls(
             X=X,
@@ -95,11 +109,15 @@ class GradientState(State):
         wanted = None if stop is None else stop.gap
         if wanted is None or self.likely_gap > wanted:
             return self
-        gap = min(self.gap, self.prove(wanted, point)) if certify else self.likely_gap
-        return replace(self, gap=gap)
+        if not certify:
+            return replace(self, gap=self.likely_gap)
+        return self._with(self.prove(wanted, point))
 
     def certified(self, wanted: float | None = None) -> State:
-        return replace(self, gap=min(self.gap, self.prove(wanted, None)))
+        return self._with(self.prove(wanted, None))
+
+    def _with(self, proven: ProvenFigures) -> State:
+        return replace(self, **proven._asdict()) if proven.gap <= self.gap else self
 
 
 def with_proven_gap(
@@ -118,10 +136,10 @@ def with_proven_gap(
     """
     start = RandomStarts(result.problem, result.X, rng).draw()
     objective = Penalized(result.problem, lam)
-    return replace(result, gap=_proven_gap(objective, result.X, start, result.gap, accuracy))
+    return replace(result, gap=_proven(objective, result.X, start, result.gap, accuracy).gap)
 
 
-def _proven_gap(
+def _proven(
     objective: Penalized,
     X: LowRank,
     start: Array,
@@ -129,11 +147,16 @@ def _proven_gap(
     accuracy: Accuracy,
     wanted: float | None = None,
     point: Point | None = None,
-) -> float:
+) -> ProvenFigures:
     """Prove a gap with an accuracy that suits the one that is likely, or the one wanted.
 
     The gap is infinite if it is found early that the one wanted cannot be proven.
     """
+    double = objective.in_double_precision() if _single(X) else None
+    if double is not None:
+        objective, start = double, in_double_precision(start)
+        X = LowRank(in_double_precision(X.U), in_double_precision(X.V)).balanced()
+        point = objective.at_lean(X)
     point = objective.at(X) if point is None else point
     enough = None if wanted is None else _norm_for(objective, point, wanted, accuracy.proof)
     norm = proven_norm(
@@ -145,7 +168,17 @@ def _proven_gap(
         enough=enough,
         proof=accuracy.proof,
     )
-    return _relative_gap(objective, point, norm, accuracy.proof)
+    return ProvenFigures(
+        _relative_gap(objective, point, norm, accuracy.proof),
+        objective.psi(point),
+        objective.loss(point),
+        objective.violation(point),
+    )
+
+
+def _single(X: LowRank) -> bool:
+    """Whether a matrix is in single precision."""
+    return is_single(X.U)
 
 
 def _norm_for(objective: Penalized, point: Point, gap: float, proof: Proof) -> float:
@@ -160,8 +193,10 @@ def _norm_for(objective: Penalized, point: Point, gap: float, proof: Proof) -> f
     return float(brentq(excess, low, high)) if excess(high) > 0 else high
 
 
-def _relative_gap(objective: Penalized, point: Point, top_value: float, proof: Proof) -> float:
+def _relative_gap(
+    objective: Penalized, point: Point, top_value: float, proof: Proof, eps: float | None = None
+) -> float:
     """The gap of (reform2) over its objective, for an upper bound of the top singular value."""
-    phi = objective.psi(point)
-    rounding = proof.rounding.sums * epsilon(point.U) * objective.magnitude(point)
+    phi, eps = objective.psi(point), epsilon(point.U) if eps is None else eps
+    rounding = proof.rounding.sums * eps * objective.magnitude(point)
     return objective.gap(point, top_value + rounding) / phi if phi > 0 else 0.0

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from .._array import add_scaled, array_namespace, in_single_precision, inner, inverse, rotate
 from ..model import quartic
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.penalties import Factors
 
 

@@ -15,6 +15,7 @@ from .._array import Array, is_numpy_array
 from .._checks import instance_of, positive, positive_int, random_generator
 from .._processes import check_workers, finished
 from ..model.problem import Problem
+from ..model.problems import Problems
 from ..model.starts import Randomness
 from ..structures.hankel_stack import HankelStack
 from .many_batch import Batch, Solved
@@ -60,10 +61,10 @@ def solve_many(
 
     Parameters
     ----------
-    problems : sequence of Problem
+    problems : Problems, or sequence of Problem
         Hankel or Toeplitz matrices in any number of dimensions, without blocks; one structure for
         all. Samples are seen or missing, or weighted; all are arrays of one library, data type and
-        device.
+        device. `Problems` holds them as a few arrays, which is faster for thousands of them.
     lam : float
         Weight of the penalty on departures from the structure, above zero.
     pairs : int
@@ -108,7 +109,7 @@ def solve_many(
     search_steps = positive_int(search_steps, "search_steps")
     workers = positive_int(workers, "workers")
     check_workers(workers)
-    reference = problems[0].backprojection
+    reference = problems.b[0, ...] if isinstance(problems, Problems) else problems[0].data
     if workers > 1 and not is_numpy_array(reference):
         raise TypeError(
             f"workers is {workers}, but the samples are {type(reference).__name__}: several "
@@ -124,7 +125,7 @@ def solve_many(
         found = _driven(batches, workers, bar)
     parts = [part for finished, _ in found for part in finished]
     log = [entry for _, entries in found for entry in entries]
-    results = Results(problems, HankelStack.of(problems[0].structure), parts, log)
+    results = Results(problems, _kernel(problems), parts, log)
     _warn_if_limited(results)
     return results
 
@@ -143,15 +144,24 @@ def _driven(batches: Sequence[Batch], workers: int, bar: Any) -> list[Solved]:
     return [found[i] for i in range(len(batches))]
 
 
-def _checked(problems: Sequence[Problem]) -> list[Problem]:
+def _kernel(problems: Sequence[Problem]) -> HankelStack:
+    """Stacked products; an error, if there are none."""
+    first = problems if isinstance(problems, Problems) else problems[0]
+    return HankelStack.of(first.structure)
+
+
+def _checked(problems: Sequence[Problem]) -> Sequence[Problem]:
     """Check that problems can be stacked."""
+    if isinstance(problems, Problems):
+        _kernel(problems)
+        return problems
     problems = list(problems)
     if not problems:
         raise ValueError("problems is empty, but at least one Problem is expected")
     for i, problem in enumerate(problems):
         instance_of(problem, Problem, f"problems[{i}]")
     first = problems[0]
-    HankelStack.of(first.structure)  # an error, if there are no stacked products
+    _kernel(problems)
     for i, problem in enumerate(problems):
         same = problem.structure is first.structure or problem.structure == first.structure
         if not same:

@@ -85,6 +85,7 @@ class Results(Sequence[Result]):
         log: Sequence[Entry],
     ) -> None:
         self._problems, self._kernel, self._parts, self._log = problems, kernel, parts, log
+        self._shape = kernel.lengths
         count = len(problems)
         self._part, self._row = np.zeros(count, dtype=int), np.zeros(count, dtype=int)
         for k, part in enumerate(parts):
@@ -101,7 +102,7 @@ class Results(Sequence[Result]):
         """All recovered signals, the first axis for the problem."""
         xp = array_namespace(self._parts[0].y)
         signals = self._gathered([part.y for part in self._parts])
-        return xp.reshape(signals, (len(self), *self._problems[0].structure.signal_shape))
+        return xp.reshape(signals, (len(self), *self._shape))
 
     def _gathered(self, arrays: list[Array]) -> Array:
         """Join arrays of the parts, in the order of the problems."""
@@ -124,7 +125,7 @@ class Results(Sequence[Result]):
         part, row = self._parts[self._part[i]], int(self._row[i])
         problem = self._problems[i]
         return Result(
-            y=array_namespace(part.y).reshape(part.y[row, ...], problem.structure.signal_shape),
+            y=array_namespace(part.y).reshape(part.y[row, ...], self._shape),
             X=part.X(row, self._kernel),
             rank=int(part.rank[row]),
             objective=float(part.objective[row]),

@@ -22,8 +22,9 @@ from .._array import (
 from ..model.certificate import dual_bound, nuclear_norm_bound
 from ..model.gradient import Gradient
 from ..model.linalg import Rounding, SingularPairs
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point, natural_lam
+from ..model.objective import Penalized, natural_lam
 from ..model.problem import Problem
 from ..model.starts import Randomness, RandomStarts
 from .augmented import Augmented

@@ -12,9 +12,10 @@ import numpy as np
 
 from .._array import Array, array_namespace, inner, like, to_numpy
 from .._checks import instance_of, positive
+from ..model.line import Point
 from ..model.lowrank import LowRank
 from ..model.majorant import reweighted
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.sample_range import SampleRange, largest_size
 from ..model.scale import deviation_by_median

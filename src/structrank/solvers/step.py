@@ -6,8 +6,9 @@ import numpy as np
 
 from .._array import rotate
 from ..model.linalg import SingularPairs
+from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 
 
 class StepPlane:

@@ -10,9 +10,10 @@ import numpy as np
 
 from .._array import Array, array_namespace, like
 from .._checks import boolean_array, instance_of, positive
+from ..model.line import Point
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
-from ..model.objective import Penalized, Point
+from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
 from .checkpoint import Checkpoint, digest_of

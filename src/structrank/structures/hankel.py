@@ -124,14 +124,17 @@ class Hankel(Structure):
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
-        counts = np.ones(())
+        counts = None
         for length, rows, columns in zip(self.lengths, self.window, self.columns, strict=True):
-            t = np.arange(length)
-            along = np.minimum.reduce([t + 1, length - t, np.full_like(t, min(rows, columns))])
-            counts = np.multiply.outer(counts, along)
-        m, n = self.block or (1, 1)
-        counts = np.broadcast_to(counts[..., None, None], (*self.lengths, m, n))
-        return counts.reshape(self.signal_shape).astype(int)
+            most = min(rows, columns)
+            ramp, along = np.arange(1, most + 1), np.full(length, most)
+            along[:most], along[length - most :] = ramp, ramp[::-1]
+            counts = along if counts is None else np.multiply.outer(counts, along)
+        assert counts is not None  # there is at least one axis
+        if self.block is None:
+            return counts
+        counts = np.broadcast_to(counts[..., None, None], (*self.lengths, *self.block))
+        return counts.reshape(self.signal_shape).copy()
 
     @cached_property
     def first_copies(self) -> tuple[np.ndarray, np.ndarray]:
