@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.fft
-from conftest import DTYPES, random_array
+from conftest import DTYPES, random_array, to_library
 
 from structrank import Hankel
 from structrank._array import halved_fft, long_fft, transforms
@@ -84,8 +84,18 @@ def test_products_of_other_libraries_row_by_row(rng, dtype, library, monkeypatch
     U = random_array(rng, (S.shape[0], 3), dtype)
     there = [xp.asarray(x) for x in (y, U, V)]
     whole = S.matmul(there[0], there[2]), S.rmatmul(there[0], there[1]), S.adjoint(*there[1:])
-    monkeypatch.setattr(transforms, "SIZES", transforms.FFTSizes(by_row=16))
+    monkeypatch.setattr(transforms, "SIZES", transforms.FFTSizes(by_row=16, row=1))
     rows = S.matmul(there[0], there[2]), S.rmatmul(there[0], there[1]), S.adjoint(*there[1:])
     for one, other in zip(rows, whole, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), atol=tolerance(dtype))
+
+
+def test_many_short_rows_are_one_transform(monkeypatch):
+    x, calls = to_library(np.ones((40, 30)), "torch"), []
+    monkeypatch.setattr(transforms, "SIZES", transforms.FFTSizes(by_row=16))
+    monkeypatch.setattr(
+        transforms, "_transform", lambda module, name, x, *rest, **options: calls.append(x.shape)
+    )
+    transforms.fft(x, (32,), (1,))
+    assert calls == [(40, 30)]

@@ -44,6 +44,7 @@ def test_tall_factors_are_orthonormal_without_householder(dtype):
     assert np.allclose(basis @ R, A, rtol=0, atol=tolerance)
     lengths = np.linalg.eigvalsh(basis.conj().T @ basis)
     assert np.allclose(lengths, [0, 1, 1, 1], rtol=0, atol=tolerance)
+    assert LowRank(a[:, :0], a[:, :0]).balanced().rank == 0
     B = factor(2**16, 4, dtype, seed=1)
     b = to_library(np.ascontiguousarray(B.T), "torch").T
     X, Y = LowRank(A, B).balanced(1e-7), LowRank(a, b).balanced(1e-7)
@@ -69,6 +70,19 @@ def test_objective_and_certificate_are_those_of_double_precision():
     best = gcgls(exact, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-7))
     assert best.objective * (1 - 1e-7) <= result.objective <= best.objective * (1 + 1e-4)
     assert (1 - result.gap) * result.objective <= best.objective
+
+
+def test_solver_with_gram_matrices_finds_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    b = np.exp(0.7j * np.arange(200)) + 0.1 * rng.standard_normal(200)
+    stop = Stop(xtol=None, rtol=None, gap=1e-6)
+    results = []
+    for tall in (2**16, 16):
+        monkeypatch.setitem(orthonormal_columns.__kwdefaults__, "tall", tall)
+        problem = Problem(Hankel(200, window=100), to_library(b, "torch"), 20.0, "lifted")
+        results.append(gcgls(problem, lam=1.0, stop=stop))
+    assert results[0].rank == results[1].rank == 1
+    assert np.allclose(to_numpy(results[0].y), to_numpy(results[1].y), atol=1e-4)
 
 
 def test_points_without_kept_transforms_are_the_same():

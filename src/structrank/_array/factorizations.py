@@ -38,7 +38,7 @@ def orthonormal_columns(A: Array, *, tall: int = 2**16) -> tuple[Array, NDArray,
     are decomposed by their Gram matrices, in double precision and twice: GPUs take much longer for
     Householder's method. The first pass leaves errors of at most 1% in directions that matter.
     """
-    if is_numpy_array(A) or A.shape[0] < tall:
+    if is_numpy_array(A) or A.shape[0] < tall or not A.shape[1]:
         Q, R = array_namespace(A).linalg.qr(A)
         return Q, np.eye(Q.shape[1]), to_numpy(R)
     mix, first = _by_gram_matrix(gram_in_double(A))

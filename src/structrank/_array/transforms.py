@@ -23,6 +23,7 @@ class FFTSizes:
     halved: int = 2**17  # two complex FFTs of half the length are faster than one
     long: int = 2**19  # two passes of short FFTs are faster than one long FFT
     by_row: int = 2**20  # entries of a stack from which on rows are transformed one by one: memory
+    row: int = 2**16  # entries of such a row; shorter ones do not fill a GPU
 
 
 SIZES = FFTSizes()
@@ -118,7 +119,8 @@ def _by_row(stack: Array) -> bool:
     Other libraries than SciPy need several copies of what they transform. Arrays of JAX cannot be
     changed in place, so rows could not be put together without a copy.
     """
-    large = stack.shape[0] > 1 and prod(stack.shape) >= SIZES.by_row
+    row = prod(stack.shape[1:])
+    large = stack.shape[0] > 1 and row >= SIZES.row and stack.shape[0] * row >= SIZES.by_row
     return large and not is_numpy_array(stack) and not is_jax_array(stack)
 
 
