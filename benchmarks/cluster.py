@@ -6,14 +6,14 @@ A Zarr volume in single precision: three plane waves and noise, with gaps in som
 others are complete and copied. Four runs of `recover_patches`: one worker; two workers; two
 workers, one of which is killed on the way; and two workers whose whole program ends by kill -9 on
 the way and is started again. All results have to be equal, bit by bit, and two workers are compared
-with one. Workers are processes with a limit of memory, and their largest peak is printed. With
-`--together` the two interrupted runs are made at the same time, which needs eight cores; the other
-two are timed alone.
+with one. Workers are processes with a limit of memory, and their largest peak is printed. Every run
+is a program of its own; with `--together` all are made at the same time, which needs 16 cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import shutil
@@ -23,11 +23,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zarr
@@ -116,18 +117,33 @@ def _ready() -> int:
     return os.getpid()
 
 
-def run_and_kill(source: Path, target: Path, options: argparse.Namespace, done: int) -> None:
-    """Start the same in a program of its own, and end all of it by kill -9 on the way."""
+def begun(
+    source: Path, target: Path, options: argparse.Namespace, workers: int = 2, kill: int = 0
+) -> subprocess.Popen[str]:
+    """Start `run` in a program of its own, which prints what it returns."""
     command = [sys.executable, "-m", "benchmarks.cluster", "--only", str(source), str(target)]
     command += ["--memory", options.memory, "--patch", str(options.patch)]
-    program = subprocess.Popen(command, start_new_session=True)
+    command += ["--workers", str(workers), "--kill", str(kill)]
+    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, text=True)
+
+
+def run_alone(label: str, *arguments: Any) -> dict:
+    """What `run` returns in a program of its own."""
+    printed, _ = begun(*arguments).communicate()
+    print(f"{label}: {printed.strip()}", flush=True)
+    return json.loads(printed)
+
+
+def run_and_kill(source: Path, target: Path, options: argparse.Namespace, done: int) -> None:
+    """Start the same, and end all of it by kill -9 on the way."""
+    running = begun(source, target, options)
     try:
         if not _reached(target, done):
             raise SystemExit("the run ended before it could be killed: ask for more patches")
     finally:
-        if program.poll() is None:
-            os.killpg(program.pid, signal.SIGKILL)
-        program.wait()
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+        running.wait()
 
 
 def _kill_when(target: Path, done: int, victim: int) -> None:
@@ -153,7 +169,7 @@ def equal(one: Path, two: Path) -> bool:
         values = a[box]
         return not np.isnan(values).any() and np.array_equal(values, b[box])
 
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(4) as pool:
         return all(pool.map(same, blocks(a.shape, a.chunks)))
 
 
@@ -165,9 +181,12 @@ def main() -> None:
     parser.add_argument("--together", action="store_true")
     parser.add_argument("--memory", default="1GB", help="limit of a worker")
     parser.add_argument("--only", type=Path, nargs=2, metavar=("SOURCE", "TARGET"))
+    parser.add_argument("--workers", type=int, default=2, help="with --only")
+    parser.add_argument("--kill", type=int, default=0, help="with --only")
     options = parser.parse_args()
     if options.only:
-        run(*options.only, 2, options.memory, options.patch)
+        how = (options.workers, options.memory, options.patch, options.kill)
+        print(json.dumps(run(*options.only, *how)))
         return
     folder = Path(tempfile.mkdtemp())
     try:
@@ -182,19 +201,24 @@ def _all_runs(folder: Path, options: argparse.Namespace) -> None:
     size = 4 * np.prod(grid.shape, dtype=float) / 1e9
     print(f"made in {time.perf_counter() - began:.0f} s: ", end="")
     print(f"{grid.shape} float32, {size:.2g} GB, {len(grid)} patches of {grid.patch}", flush=True)
-    how = (options.memory, options.patch)
     some = max(options.patches // 4, 1)
-    results = {}
-    for label, workers, name in (("one worker", 1, "one.zarr"), ("two workers", 2, "two.zarr")):
-        results[label] = run(source, folder / name, workers, *how)
-        print(f"{label}: {results[label]}", flush=True)
-    with ThreadPoolExecutor(1) if options.together else nullcontext() as pool:
-        begin = (source, folder / "rerun.zarr", options, some)
-        aside = None if pool is None else pool.submit(run_and_kill, *begin)
-        results["one of two killed"] = run(source, folder / "killed.zarr", 2, *how, kill=some)
-        print(f"one of two killed: {results['one of two killed']}", flush=True)
-        run_and_kill(*begin) if aside is None else aside.result()
-    results["kill -9 and rerun"] = run(source, folder / "rerun.zarr", 2, *how)
+
+    def rerun() -> dict:
+        run_and_kill(source, folder / "rerun.zarr", options, some)
+        return run_alone("kill -9 and rerun", source, folder / "rerun.zarr", options)
+
+    runs: dict[str, Callable[[], dict]] = {
+        label: partial(run_alone, label, source, folder / name, options, *how)
+        for label, name, *how in (
+            ("one worker", "one.zarr", 1),
+            ("two workers", "two.zarr", 2),
+            ("one of two killed", "killed.zarr", 2, some),
+        )
+    }
+    runs["kill -9 and rerun"] = rerun
+    with ThreadPoolExecutor(len(runs) if options.together else 1) as pool:
+        tasks = {label: pool.submit(task) for label, task in runs.items()}
+        results = {label: task.result() for label, task in tasks.items()}
     print(f"{'run':<20}{'seconds':>9}{'peak MB':>9}{'recovered':>11}{'copied':>8}{'equal':>7}")
     names = ("one.zarr", "two.zarr", "killed.zarr", "rerun.zarr")
     differing = []

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from structrank import recover, recover_patches
 from structrank.cli import main
-from structrank.distributed import tasks
+from structrank.distributed import tasks, worker_memory
 from structrank.distributed.grid import Grid, blocks
 from structrank.io.table import FileError
 
@@ -80,6 +80,18 @@ def test_missing_values_counted_by_blocks_are_those_of_the_patches():
     expected = [np.count_nonzero(np.isnan(samples[grid.box(k)])) for k in range(len(grid))]
     assert counts.tolist() == expected
     assert 0 in expected
+
+
+@pytest.mark.parametrize("in_worker", [False, True])
+def test_workers_keep_freed_memory(in_worker, monkeypatch):
+    calls = []
+    library = mock.Mock(mallopt=lambda *numbers: calls.append(numbers))
+    monkeypatch.setattr(worker_memory.ctypes, "CDLL", lambda name: library)
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    if in_worker:
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    worker_memory.keep_freed_memory.__wrapped__()
+    assert calls == ([(-1, 2**28), (-3, 2**25)] if in_worker else [])
 
 
 class TestGrid:

@@ -18,6 +18,7 @@ from ..signals import Recovery, recover
 from .grid import Box, Grid
 from .sources import values_of
 from .work_folder import PatchRow, WorkFolder
+from .worker_memory import keep_freed_memory
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ def recover_patch(piece: Any, k: int, job: Job) -> None:
     """Recover a patch and keep the values that are needed."""
     if job.work.patch(k).exists():
         return
+    keep_freed_memory()
     values, began = values_of(piece), clock()
     missing = np.isnan(values)
     start = " ".join(str(part.start) for part in job.grid.box(k))
