@@ -12,6 +12,7 @@ from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
 from structrank.modal.pencil import pencil_modes
 from structrank.modal.rate_fit import RateFit, RateSteps
+from structrank.modal.restarts import Restarts, modes_by_restarts
 from structrank.modal.samples import channel_samples
 from structrank.modal.screening import neighbour_error, too_many_modes
 from structrank.selection.whiteness import WhitenessTest, is_white
@@ -218,6 +219,33 @@ class TestTrust:
             errors.append(error)
         assert np.median(errors) < 1e-8
 
+    @pytest.mark.parametrize("seed", [4, 8, 10, 12])
+    def test_recover_follows_other_peaks_where_nothing_explains_exact_samples(self, seed):
+        """Ten undamped modes, 38 of 127 samples: one search after the largest peaks goes astray."""
+        rng = np.random.default_rng((0, 10, 7))
+        signal = Modes(rng.random(10), 0.0, np.exp(2j * np.pi * rng.random(10))).signal(127)
+        kept = np.random.default_rng(seed).choice(127, 38, replace=False)
+        samples = np.full(127, np.nan + 0j)
+        samples[kept] = signal[kept]
+        found = recover(samples)
+        assert found.rank == 10
+        np.testing.assert_allclose(found.signal, signal, atol=1e-9)
+
+    def test_restarts_find_damped_modes_and_nothing_in_noise(self):
+        damped = Modes(
+            [0.11, 0.23, 0.31, 0.42],
+            [0.02, 0.004, 0.01, 0.0],
+            np.exp(1j * np.arange(4)),
+        )
+        signal, rng = damped.signal(127).real, np.random.default_rng(3)
+        problem = hankel_problem(gaps(signal, 0.3, rng))
+        found = modes_by_restarts(problem, np.random.default_rng(0))
+        np.testing.assert_allclose(found.signal(127).real.ravel(), signal.ravel(), atol=1e-8)
+        noise = hankel_problem(gaps(rng.standard_normal(40), 0.7, rng))
+        assert modes_by_restarts(noise, np.random.default_rng(0)) is None
+        many = hankel_problem(np.ones(2 * Restarts().numbers))
+        assert modes_by_restarts(many, np.random.default_rng(0)) is None
+
     def test_modes_that_leave_correlated_noise_by_chance_compete(self):
         sample = sinusoids(
             1024, 10, seen=0.25, snr=10**0.5, real=False, separation=1.5, spread=True, rng=4
@@ -288,3 +316,16 @@ def test_modes_of_a_given_number_are_trusted_though_their_noise_has_correlations
     problem = hankel_problem(sample.samples)
     assert not direct_fit(problem, Known()).trusted
     assert direct_fit(problem, Known(rank=8)).trusted
+
+
+def test_a_mode_below_rounding_stays_where_it_is():
+    """Its normal equations are not normal numbers, whose quotients overflow."""
+    values = np.exp(2j * np.pi * 0.1 * np.arange(30))
+    samples = channel_samples((30,), np.ones(30), values)
+    start = Modes([0.101, 0.3], [0.0, 0.01], np.ones((2, 1)))
+    fit = RateFit.of(ModalModel.of(start, (30,), real=False, undamped=False), samples)
+    system, slope = np.diag([1.0, 5e-324]), np.array([1e-3j, 5e-324j])
+    moved = fit._moved(system, slope, 1e-2, RateSteps(1, 0.0))
+    np.testing.assert_allclose(
+        moved.frequencies[:, 0], [0.101 + 1e-3 / 1.01 / (2 * np.pi), 0.3], rtol=1e-12
+    )

@@ -82,15 +82,20 @@ def greedy_modes(
     """
     if problem.sample_weights is None:
         return None
-    structure: Any = problem.structure
-    weights = to_numpy(problem.sample_weights).astype(float)
-    kind = complex if is_complex(problem.b) else float
-    samples = channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
+    samples = greedy_samples(problem)
     if rank is None and too_many_modes(samples, search.most):
         return None
     finder = ModeFinder(samples, undamped, search)
     best = finder.by_information() if rank is None else finder.at_rank(rank)
     return None if best is None else best.refined(search.fine).model.to_modes()
+
+
+def greedy_samples(problem: Problem) -> list[ChannelSamples]:
+    """Return the samples of each channel of a problem in double precision, with their weights."""
+    structure: Any = problem.structure
+    weights = to_numpy(problem.sample_weights).astype(float)
+    kind = complex if is_complex(problem.b) else float
+    return channel_samples(structure.lengths, weights, to_numpy(problem.b).astype(kind))
 
 
 class ModeFinder:
@@ -176,23 +181,28 @@ class ModeFinder:
         return fit.with_neighbours(model, near, self.search.coarse)
 
     def _peak(self, fit: RateFit) -> tuple[NDArray, NDArray]:
-        """Frequency and damping of the mode that explains most of the residual."""
+        """Frequency and damping of the mode to add."""
         search, axes = self.search, len(self.shape)
         factor = search.oversampling if axes < 3 else 1
         padded = tuple(scipy.fft.next_fast_len(factor * size) for size in self.shape)
         decays = search.decays if axes == 1 and not self.undamped else (0.0,)
-        best, place, decay = -1.0, 0, 0.0
+        best, place, decay = -np.inf, 0, 0.0
         for exponent in decays:
             power = np.zeros(padded)
             for channel, residual in zip(fit.samples, fit.residuals, strict=True):
                 power += channel.spectrum(residual, exponent / self.shape[0], padded)
-            top = int(np.argmax(power))
-            if power.flat[top] > best:
-                best, place, decay = float(power.flat[top]), top, exponent / self.shape[0]
+            top, worth = self._followed(power)
+            if worth > best:
+                best, place, decay = worth, top, exponent / self.shape[0]
         frequency = np.array(np.unravel_index(place, padded)) / np.array(padded)
         damping = np.zeros(axes)
         damping[0] = decay
         return frequency - np.round(frequency), damping
+
+    def _followed(self, power: NDArray) -> tuple[int, float]:
+        """Where a spectrum has the peak to follow, and how much that is worth."""
+        top = int(np.argmax(power))
+        return top, float(power.flat[top])
 
     def without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""

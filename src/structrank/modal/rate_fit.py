@@ -169,7 +169,7 @@ class RateFit:
     ) -> ModalModel:
         """The model after a damped step; frequencies of real modes and fixed dampings stay."""
         scale = np.sqrt(np.maximum(np.diag(system).real, 0.0))
-        scale[scale == 0] = np.inf
+        scale[scale <= np.finfo(float).eps * np.max(scale, initial=0.0)] = np.inf  # rounding
         scaled = system / np.outer(scale, scale)
         step = np.linalg.solve(scaled + damping * np.eye(len(scale)), slope / scale) / scale
         model, (rows, axes) = self.model, self.model.frequencies.shape

@@ -23,9 +23,13 @@ class ChoiceRule:
     largest_ratio : float
         Largest ratio of the mean absolute errors, theirs over that of the preferred one. Taste: a
         fit of modes explains the signal, which is worth one error in twenty.
+    unexplained : float
+        Mean absolute error over that of the samples, beyond which the prediction that was chosen
+        explains next to nothing. Taste.
     """
 
     largest_ratio: float = 0.95
+    unexplained: float = 0.5
 
 
 def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -> list[Prediction]:

@@ -17,6 +17,7 @@ from ..modal.modes import Modes
 from ..modal.pencil import pencil_modes
 from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
+from ..modal.restarts import Restarts
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
 from ..selection.whiteness import WhitenessTest, is_white
@@ -62,6 +63,8 @@ class DirectSearch:
         Share of a time limit after which the search for modes ends; their fit has the rest. Taste.
     greedy : GreedySearch
         How modes are searched one after the other.
+    restarts : Restarts
+        How often they are searched anew, if nothing explains the samples.
     """
 
     met: float = 1e-9
@@ -82,6 +85,7 @@ class DirectSearch:
     )
     greedy_share: float = 0.5
     greedy: GreedySearch = field(default_factory=GreedySearch)
+    restarts: Restarts = field(default_factory=Restarts)
 
 
 @dataclass(frozen=True, eq=False)

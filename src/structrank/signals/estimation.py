@@ -113,12 +113,10 @@ def best_estimate(
     if not _needs_no_solution(competing, predictions, free, rule):
         solution = _first_solution(problem, known, large)
     if solution is not None:
-        if len(competing) == 1 or time_is_up():
-            for candidate in competing:
-                direct = candidate.direct_estimate(solution)
-                if direct is not None:
-                    solve = _proven(solution.result, problem, warn)
-                    return Found(direct, candidate, solve, solution.selection)
+        alone = len(competing) == 1 or time_is_up()
+        solved = _solved_directly(problem, competing, solution, warn) if alone else None
+        if solved is not None:
+            return solved
         predictions = _with_solution(competing, trial, solution, predictions)
     if not predictions:
         raise NoModes(
@@ -127,6 +125,9 @@ def best_estimate(
         )
     chosen = choose_refined(predictions, rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
+    last = _found_at_last(trial, competing, chosen, rule)
+    if last is not None:
+        return last
     estimate = combine(chosen, predictions, problem.backprojection)
     if solution is None and estimate.X is not None:
         return _found_directly(problem, known, estimate, chosen[0].candidate)
@@ -212,6 +213,31 @@ def _found_directly(
     """Return an estimate whose convex solution is computed when it is asked for."""
     solve = partial(solve_for_noise, problem, estimate.sigma or 0.0, estimate.X, known.rng)
     return Found(estimate, candidate, solve, None)
+
+
+def _solved_directly(
+    problem: Problem, competing: Sequence[Candidate], solution: Solution, warn: bool
+) -> Found | None:
+    """Return the first estimate whose standard error needs no held-out samples; None without."""
+    for candidate in competing:
+        direct = candidate.direct_estimate(solution)
+        if direct is not None:
+            solve = _proven(solution.result, problem, warn)
+            return Found(direct, candidate, solve, solution.selection)
+    return None
+
+
+def _found_at_last(
+    trial: Trial, competing: Sequence[Candidate], chosen: Sequence[Prediction], rule: ChoiceRule
+) -> Found | None:
+    """Return an estimate that explains the samples where what was chosen does not; or None."""
+    if _mean_error(chosen) <= rule.unexplained * trial.mean_sample:
+        return None
+    for candidate in competing:
+        last = None if time_is_up() else candidate.last_estimate(trial.problem, trial.known)
+        if last is not None:
+            return _found_directly(trial.problem, trial.known, last, candidate)
+    return None
 
 
 def _is_long(problem: Problem, effort: Effort) -> bool:

@@ -94,6 +94,12 @@ class Trial:
         pairs = zip(differences, self.parts, strict=False)
         return np.concatenate([difference[part] for difference, part in pairs])
 
+    @property
+    def mean_sample(self) -> float:
+        """Mean absolute value of the held-out samples, in the unit of the residuals."""
+        zero = 0 * self.problem.backprojection
+        return float(np.mean(np.abs(self.residual([zero] * len(self.parts)))))
+
 
 def hold_out(
     problem: Problem,

@@ -115,6 +115,10 @@ class Candidate(ABC):
         """Return an estimate from the samples alone, before any convex problem is solved."""
         return None
 
+    def last_estimate(self, problem: Problem, known: Known) -> Estimate | None:
+        """Return an estimate that explains the samples where no prediction did, if there is one."""
+        return None
+
     @abstractmethod
     def predict(self, trial: Trial) -> list[Prediction]:
         """Predict the held-out samples of a trial.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..._array import Array, NDArray, like
+from ..._checks import random_generator
 from ..._watch import time_is_up
 from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
+from ...modal.restarts import modes_by_restarts
 from ...model.problem import Problem
 from ...solvers.result import Result
 from ..coloured_modes import coloured_fit
@@ -60,6 +62,19 @@ class FitOfModes(Candidate):
             return None
         alone = None if coloured is None else _estimate(coloured.fit)
         return FirstEstimate(_estimate(found.fit, known.levels), found.trusted, alone)
+
+    def last_estimate(self, problem: Problem, known: Known) -> Estimate | None:
+        if known.mu is not None or not problem.structure.has_modes:
+            return None
+        weighted, rng = reweighted(problem, known.weights), random_generator(known.rng)
+        for undamped in (True,) if known.undamped else (True, False):
+            modes = modes_by_restarts(weighted, rng, undamped, self.search.restarts)
+            if modes is not None and known.rank in (None, len(modes)):
+                ours = replace(known, undamped=undamped)
+                found = direct_fit(problem, ours, self.search, modes=modes)
+                if found is not None and found.met:
+                    return _estimate(found.fit, known.levels)
+        return None
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if trial.solution is None:
