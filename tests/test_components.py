@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import nightly
 from scipy.linalg import solve_discrete_lyapunov, toeplitz
 from scipy.optimize import minimize
 
@@ -11,6 +12,7 @@ from structrank import impute, recover
 from structrank.components import Components, Season, fit_series
 from structrank.components.autoregression import autoregression, burg
 from structrank.components.likelihood import ComponentFit, most_likely, without_vanished
+from structrank.components.noise_floor import noise_floor, seen_values
 from structrank.components.seasons import find_seasons
 from structrank.signals.stacking import simplex_weights
 from structrank.systems.chunks import Gaussian, Records
@@ -121,6 +123,61 @@ def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
     assert fitted.fits[0].seen <= 1000
     (found,) = fitted.smooth([walk])
     assert np.all(np.isfinite(found.signal))
+
+
+def sample_covariances(components, parameters):
+    """The covariance matrix of all samples, from that of the states, step by step."""
+    H, W, P = components.matrices(parameters)
+    A, C, count = H[1:], H[0], components.samples
+    K = W[0, 0] * np.eye(count)
+    for i in range(count):
+        ahead = P.copy()
+        for j in range(i, count):
+            K[i, j] = K[j, i] = K[i, j] + C @ ahead @ C
+            ahead = A @ ahead
+        P = A @ P @ A.T + W[1:, 1:]
+    return K
+
+
+@pytest.mark.parametrize("white", [0.3, 1e-7])
+def test_noise_hidden_in_components_literally(white, rng):
+    """Given all samples, by the whole covariance matrix instead of the smoother."""
+    parameters = rng.standard_normal(len(EVERYTHING.names)) - 1
+    parameters[0] = np.log(white)
+    fit = ComponentFit(EVERYTHING, parameters, 0.0, 60)
+    y = simulated(EVERYTHING, parameters, rng)
+    y[20:28] = np.nan
+    seen = ~np.isnan(y)
+    noise = white + noise_floor(fit)
+    inverse = np.linalg.inv(sample_covariances(EVERYTHING, parameters)[np.ix_(seen, seen)])
+    mean, variance, got = seen_values(fit, y)
+    assert got == pytest.approx(noise)
+    tolerance = {"rtol": 1e-6} if white == 0.3 else {"rtol": 0.02, "atol": 0.01 * noise**0.5}
+    np.testing.assert_allclose(mean[seen], y[seen] - noise * inverse @ y[seen], **tolerance)
+    literal = np.maximum(noise - noise**2 * np.diag(inverse), 0)
+    np.testing.assert_allclose(variance[seen], literal, **tolerance)
+
+
+def test_an_autoregressive_part_hides_white_noise():
+    """That of a series which is white noise is all noise; a part of one frequency hides none."""
+    nothing = ComponentFit(Components(50, order=1), np.array([-20.0, 0.0, 1e-3]), 0.0, 50)
+    assert noise_floor(nothing) == pytest.approx(1, rel=0.01)
+    narrow = ComponentFit(Components(50, order=2), np.array([-20.0, 0.0, 0.3, -4.0]), 0.0, 50)
+    assert noise_floor(narrow) < 1e-3
+
+
+@pytest.mark.parametrize("kind", ["components", nightly("auto")])
+def test_errors_at_seen_samples_do_not_trust_noise_that_vanished(kind):
+    """A chirp with noise: an autoregressive part takes all noise for signal."""
+    t = np.arange(150)
+    rng = np.random.default_rng(3)
+    truth = 1.4 * np.cos(2 * np.pi * (0.02 * t + 0.08 * t**2 / 150))
+    samples = truth + 0.2 * rng.standard_normal(150)
+    samples[rng.random(150) < 0.25] = np.nan
+    found, seen = recover(samples, kind=kind), ~np.isnan(samples)
+    assert np.mean(np.abs(found.signal - truth)[seen] <= 1.96 * found.stderr[seen]) > 0.8
+    assert np.all(found.upper - found.lower > 2 * 1.959 * found.stderr)
+    assert np.mean(found.stderr[seen]) < np.mean(found.stderr[~seen])
 
 
 def test_weights_have_the_least_squared_error(rng):

@@ -12,6 +12,7 @@ from .._array import NDArray
 from ..io.saved_results import savable
 from ..systems.smoothing import Moments
 from .likelihood import ComponentFit
+from .noise_floor import SeenValues, seen_values
 
 
 @savable()
@@ -105,6 +106,28 @@ class FittedSeries:
         records = [(y - self.offset) / self.scale for y in samples]
         found = [fit.smooth(records, self.noise) for fit in self.fits]
         return [self._average(found, record) for record in range(len(records))]
+
+    def seen_values(self, samples: NDArray) -> SeenValues | None:
+        """The series at its seen samples, if as much of it is noise as can be.
+
+        None if the noise is known.
+
+        Parameters
+        ----------
+        samples : ndarray
+            NaN where missing.
+        """
+        if self.noise is not None:
+            return None
+        record = (samples - self.offset) / self.scale
+        found = [seen_values(fit, record) for fit in self.fits]
+        means, variances = (np.array(part) for part in list(zip(*found, strict=True))[:2])
+        mean = self.weights @ means
+        variance = self.weights @ (variances + (means - mean) ** 2)
+        noise = float(self.weights @ [noise for *_, noise in found])
+        unit = self.scale**2
+        seen = ~np.isnan(samples)
+        return SeenValues(seen, self.offset + self.scale * mean, unit * variance, unit * noise)
 
     def _average(self, found: list[Moments], record: int) -> SeriesEstimate:
         """Mean and variance of a mixture of fits."""

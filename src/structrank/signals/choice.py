@@ -116,8 +116,8 @@ def combine(
     pairs = zip(chosen, estimates, strict=True)
     rank = max(e.rank for p, e in pairs if p.candidate is chosen[0].candidate)
     profile = next((p.profile for p in predictions if p.profile is not None), UNIFORM)
-    deviation = everywhere(profile.error(mean_residual(chosen)), y)
-    stderr = deviation * everywhere(profile.share, y)
+    sizes = profile.errors(mean_residual(chosen), to_numpy(y))
+    stderr, deviation = (everywhere(size, y) for size in sizes)
     alone = estimates[0] if len(estimates) == 1 else None
     result = next((e.result for e in estimates if e.result is not None), None)
     joint = (p.profile.draws for p in predictions if p.profile is not None)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..._array import Array, NDArray, like
+from ...components.noise_floor import SeenValues
 from ...model.problem import Problem
 from ..estimates import ErrorDraws, Estimate, FirstEstimate
 from ..solutions import Known, Solution
@@ -31,17 +32,35 @@ class ErrorProfile:
     draws : callable or None
         Joint draws of such errors, over their standard errors, as `Estimate.errors`; None if they
         are not known.
+    seen : SeenValues or None
+        What a model says of the signal at seen samples, which `signal` and `share` do not tell.
     """
 
     held_out: NDArray
     signal: NDArray
     share: NDArray = field(default_factory=lambda: np.ones(()))
     draws: ErrorDraws | None = None
+    seen: SeenValues | None = None
 
-    def error(self, residual: NDArray) -> NDArray:
-        """Return the root mean square of residuals, for every value of the signal."""
+    def errors(self, residual: NDArray, signal: NDArray) -> tuple[NDArray, NDArray]:
+        """Return the errors of a signal and of new samples, at every value, as deviations.
+
+        Parameters
+        ----------
+        residual : ndarray
+            Predicted minus held-out samples, which tell the size of all errors.
+        signal : ndarray
+            The estimate from all samples.
+        """
         size = np.sqrt(np.mean(np.abs(residual / self.held_out) ** 2))
-        return np.asarray(size * self.signal)
+        deviation = size * self.signal
+        stderr = deviation * self.share
+        if self.seen is None:
+            return stderr, deviation
+        squares = self.seen.mean_square_errors(signal, size)
+        new = np.sqrt(squares + size**2 * self.seen.noise)
+        where = self.seen.seen
+        return np.where(where, np.sqrt(squares), stderr), np.where(where, new, deviation)
 
 
 UNIFORM = ErrorProfile(np.ones(()), np.ones(()))

@@ -45,7 +45,7 @@ class ComponentModel(Candidate):
         (found,) = fitted.smooth([samples])
         share = found.stderr / np.maximum(found.deviation, np.finfo(float).tiny)
         errors = partial(error_draws, fitted, samples)
-        profile = ErrorProfile(spread, found.deviation, share, errors)
+        profile = ErrorProfile(spread, found.deviation, share, errors, fitted.seen_values(samples))
         signal = like(found.signal, trial.problem.b)
         estimate = Estimate(signal, None, fitted.order, sigma=found.sigma, errors=errors)
         return [_ComponentPrediction(self, residual, profile, estimate)]

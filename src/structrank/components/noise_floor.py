@@ -1,0 +1,134 @@
+"""How much of a series may be white noise: errors at seen samples that do not trust a fit's split.
+
+A fit divides a series into a signal and white noise. Samples hardly say where to divide: an
+autoregressive part of some order describes a smooth signal and white noise about as well as both by
+themselves do, and then the fit takes all noise for signal. What samples do say is the sum of both
+spectra. The largest white noise that it can contain is its floor (the canonical decomposition of
+Hillmer and Tiao, 1982). Errors at seen samples are those of the fit's signal if all of the floor is
+noise. The division into signal and noise does not matter for values that are not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._array import NDArray
+from .likelihood import ComponentFit
+
+
+@dataclass(frozen=True)
+class FloorRule:
+    """Where the floor of a spectrum is.
+
+    Attributes
+    ----------
+    frequencies : int
+        Number of frequencies at which the spectrum is computed. Those of the floor are quiet, so
+        narrow peaks between them do not matter.
+    quiet : float
+        The floor is the mean over this share of the frequencies, those with the least. The
+        spectrum of a fit has ripples, so its minimum is below the noise. A quarter is quiet in
+        signals that are sampled more than often enough.
+    least : float
+        Least white noise of a fit, over the floor. The posterior of noise of no size has no
+        digits; so little more changes nothing.
+    """
+
+    frequencies: int = 64
+    quiet: float = 0.25
+    least: float = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class SeenValues:
+    """A series at its seen samples, if all of the floor is noise.
+
+    Attributes
+    ----------
+    seen : ndarray of bool
+    mean, variance : ndarray
+        Of the signal; those of missing samples mean nothing.
+    noise : float
+        Variance of the noise.
+    """
+
+    seen: NDArray
+    mean: NDArray
+    variance: NDArray
+    noise: float
+
+    def mean_square_errors(self, signal: NDArray, scale: float) -> NDArray:
+        """Mean square errors of a signal at seen samples, which may be any estimate of it.
+
+        Its distance from the mean is averaged over the samples, so that errors do not depend on
+        the noise of a single one.
+
+        Parameters
+        ----------
+        signal : ndarray
+        scale : float
+            Errors are so much larger than the fit believes, by samples that it did not see.
+        """
+        distance = (signal - self.mean)[self.seen]
+        return np.asarray(scale**2 * self.variance + np.mean(distance**2))
+
+
+def noise_floor(fit: ComponentFit, rule: FloorRule = FloorRule()) -> float:
+    """White noise that may be hidden in the other components of a fit: its variance.
+
+    Parameters
+    ----------
+    fit : ComponentFit
+    rule : FloorRule
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components.likelihood import ComponentFit
+    >>> from structrank.components.model import Components
+    >>> from structrank.components.noise_floor import noise_floor
+    >>> walk = Components(samples=100, drifts=("level",))
+    >>> fit = ComponentFit(walk, np.log([0.1, 4.0]), 0.0, 100)  # white noise, steps
+    >>> print(f"{noise_floor(fit):.2f}")  # at the highest frequency: a quarter of the steps
+    1.05
+    """
+    H, W, _ = fit.components.matrices(fit.parameters)
+    size = H.shape[1]
+    # No season has these frequencies, where its spectrum would be infinite.
+    angles = np.pi * (np.arange(rule.frequencies) + np.sqrt(0.5)) / rule.frequencies
+    resolvent = np.exp(1j * angles)[:, None, None] * np.eye(size) - H[1:]
+    response = np.linalg.solve(np.swapaxes(resolvent, 1, 2), H[0][:, None])[..., 0]
+    spectrum = np.abs(response) ** 2 @ np.diag(W)[1:]
+    count = max(int(rule.quiet * rule.frequencies), 1)
+    return float(np.mean(np.sort(spectrum)[:count]))
+
+
+def seen_values(
+    fit: ComponentFit, record: NDArray, rule: FloorRule = FloorRule()
+) -> tuple[NDArray, NDArray, float]:
+    """Mean and variance of the signal at seen samples if the floor is noise, and the noise.
+
+    With the covariance K of samples, white noise of variance v in them has the mean v K^-1 y and
+    the variances v - v^2 diag(K^-1) given all samples. The smoother finds both for the noise of
+    the fit, so they are known for more noise and the same K.
+
+    Parameters
+    ----------
+    fit : ComponentFit
+        With white noise among its parameters.
+    record : ndarray
+        Series of mean zero and deviation one, NaN where missing.
+    rule : FloorRule
+    """
+    white = np.exp(fit.values["white"])
+    noise = white + noise_floor(fit, rule)
+    white = max(white, rule.least * noise)
+    values = {**fit.values, "white": np.log(white)}
+    fit = replace(fit, parameters=np.array([values[name] for name in fit.components.names]))
+    found, shown = fit.smooth([record]), fit.components.matrices(fit.parameters)[0][0]
+    ratio = noise / white
+    mean = record - ratio * (record - found.states[:, :, 0, 0] @ shown)
+    variance = noise - ratio**2 * (white - found.signal_variances[:, 0, 0])
+    return mean, np.maximum(variance, 0.0), float(noise)
