@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,12 +10,15 @@ import sys
 import threading
 import time
 import traceback
+import weakref
 
 import numpy as np
 import pytest
 from conftest import nightly
 
 import structrank as sr
+from structrank._array import memory_advice, transforms
+from structrank._messages import error_line
 from structrank.io import FileError, Table, check_writable, read, write
 from structrank.io.formats import KNOWN
 
@@ -225,3 +229,74 @@ def test_an_operator_that_fails_later(name):
     with pytest.raises(UsersError, match="mine") as caught:
         SOLVERS[name](problem)
     assert traceback.extract_tb(caught.tb)[-1].name == "fails"
+
+
+T = np.arange(512)
+TONES = (
+    np.cos(0.4 * T) + 0.3 * np.cos(1.1 * T) + 0.1 * np.random.default_rng(0).standard_normal(512)
+)
+IN_MEMORY = {
+    "solve": lambda b: sr.solve(sr.Problem(sr.Hankel(512, window=256), b, 5.0)),
+    "gcgls": lambda b: sr.gcgls(sr.Problem(sr.Hankel(512, window=256), b, 5.0), 1.0),
+    "recover": lambda b: sr.recover(b[:100]),
+    "convex": lambda b: sr.recover(b[:100], kind="convex"),
+}
+
+
+class Allocations:
+    """Transforms that run out of memory at some call; refers to the arrays that they returned."""
+
+    def __init__(self, patch, last, error):
+        self.left, self.error, self.arrays = last, error, []
+        self.transform = transforms._transform
+        patch.setattr(transforms, "_transform", self)
+
+    def __call__(self, *args, **options):
+        self.left -= 1
+        if self.left < 0:
+            raise self.error("no memory is left")
+        found = self.transform(*args, **options)
+        self.arrays.append(weakref.ref(found))
+        return found
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [("solve", 1), ("solve", 12), ("gcgls", 0), ("gcgls", 12), ("recover", 2), ("convex", 12)],
+)
+def test_out_of_memory(name, last, library, monkeypatch):
+    """The error of the library arrives with its traceback and advice, and arrays are freed."""
+    b, error = TONES, MemoryError
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        b, error = torch.asarray(TONES), torch.OutOfMemoryError
+    made = Allocations(monkeypatch, last, error)
+    with pytest.raises(error, match="no memory is left") as caught:
+        IN_MEMORY[name](b)
+    assert traceback.extract_tb(caught.tb)[-1].name == "__call__"
+    (note,) = caught.value.__notes__
+    assert note.startswith("structrank ran out of memory: single precision halves it")
+    assert error_line(caught.value).endswith(note)
+    del caught
+    gc.collect()
+    assert len(made.arrays) == last
+    assert [ref for ref in made.arrays if ref() is not None] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("OutOfMemoryError", "8 GB"),
+        ("XlaRuntimeError", "RESOURCE_EXHAUSTED: 8 GB"),
+        ("CuFFTError", "CUFFT_ALLOC_FAILED"),
+    ],
+)
+def test_errors_that_mean_out_of_memory(name, text):
+    error = type(name, (RuntimeError,), {})(text)
+    with pytest.raises(RuntimeError) as caught, memory_advice(lambda: "less"):
+        raise error
+    assert caught.value.__notes__ == ["structrank ran out of memory: less"]
+    with pytest.raises(RuntimeError) as caught, memory_advice(lambda: "less"):
+        raise RuntimeError("another one")
+    assert not hasattr(caught.value, "__notes__")

@@ -6,6 +6,7 @@ the processor instead, to check the tests themselves.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -53,6 +54,7 @@ from structrank import (
     spectral_problem,
 )
 from structrank._array import free_memory, namespace, to_numpy
+from structrank._array.device_memory import is_out_of_memory
 from structrank.solvers.rivals import cadzow, fiht, hsnld, projected_gradient
 
 pytestmark = [
@@ -388,3 +390,81 @@ def test_estimated_memory_and_time(dtype, moved):
     began = time.perf_counter()
     gcgls(problem, 1.0, stop=Stop(60, None, None, 1e-3))
     assert cost.seconds[0] / 2 < time.perf_counter() - began < 2 * cost.seconds[1]
+
+
+class Limit:
+    """Lets a library allocate only so many more bytes on the GPU; None: as many as there are."""
+
+    def __init__(self, array):
+        self.name = type(array).__module__.partition(".")[0]
+        if self.name not in ("torch", "cupy"):
+            pytest.skip("the library has no limit that can be set")
+        self.module = sys.modules[self.name]
+
+    def used(self):
+        if self.name == "torch":
+            return self.module.cuda.memory_allocated()
+        return self.module.get_default_memory_pool().used_bytes()
+
+    def set(self, more):
+        if self.name == "torch":
+            cuda = self.module.cuda
+            cuda.empty_cache()
+            whole = cuda.mem_get_info()[1]
+            cuda.set_per_process_memory_fraction(
+                1.0 if more is None else (cuda.memory_reserved() + more) / whole
+            )
+        else:
+            pool = self.module.get_default_memory_pool()
+            pool.free_all_blocks()
+            pool.set_limit(size=0 if more is None else pool.total_bytes() + more)  # 0: none
+
+
+FULL = {
+    "gcgls": lambda p: gcgls(p, 1.0, stop=Stop(3, None, None)),
+    "solve": lambda p: solve(p, max_time=20),
+    "recover": lambda p: recover(p.b, kind="convex", mu=p.mu, max_time=20),
+}
+
+
+@pytest.mark.skipif(ON_PROCESSOR, reason="the memory of a GPU")
+@pytest.mark.parametrize("megabytes", [20, 150])
+@pytest.mark.parametrize("name", FULL)
+def test_out_of_memory(name, megabytes, moved):
+    """The error of the library arrives as it is, with advice, and what was allocated is freed."""
+    n = 2**19
+    limit = Limit(moved(np.zeros(2)))
+    b, seen = gappy(n)
+    problem = Problem(Hankel(n, window=n // 2), moved(b), 50.0, Weighted("lifted", seen))
+    gc.collect()
+    before = limit.used()
+    limit.set(megabytes * 1_000_000)
+    try:
+        with pytest.raises((MemoryError, RuntimeError)) as caught:
+            FULL[name](problem)
+    finally:
+        limit.set(None)
+    assert is_out_of_memory(caught.value), repr(caught.value)
+    (note,) = caught.value.__notes__
+    assert note.startswith("structrank ran out of memory: single precision halves it")
+    print(f"{limit.name} {name} {megabytes} MB: {caught.value!r}")
+    del caught
+    gc.collect()
+    assert limit.used() <= before
+    assert gcgls(problem, 1.0, stop=Stop(1, None, None)).rank > 0  # the next call works
+
+
+@pytest.mark.skipif(ON_PROCESSOR, reason="the memory of a GPU")
+def test_a_full_gpu_is_noticed_before_any_work(moved):
+    n = 2**21
+    limit = Limit(moved(np.zeros(2)))
+    b, seen = gappy(n)
+    problem = Problem(Hankel(n, window=n // 2), moved(b), 1.0, Weighted("lifted", seen))
+    limit.set(None)
+    left = int(free_memory(problem.b) - 600e6)
+    place = {"device": "cuda"} if limit.name == "torch" else {}
+    taken = limit.module.empty(left, dtype=limit.module.uint8, **place)
+    with pytest.raises(MemoryError, match=r"needs at least .* are available: single precision"):
+        gcgls(problem, 1.0)
+    del taken
+    limit.set(None)

@@ -24,7 +24,8 @@ def error_line(error: BaseException) -> str:
     """Say in one line what is wrong, and what to do if the computation failed."""
     if isinstance(error, np.linalg.LinAlgError):
         return f"the computation failed ({error}): {ADVICE}"
-    return " ".join(str(error).split()) or type(error).__name__
+    said = " ".join([*str(error).split(), *getattr(error, "__notes__", ())])
+    return said or type(error).__name__
 
 
 def warning_line(message: Warning | str, category: type[Warning]) -> str | None:

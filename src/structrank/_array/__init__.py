@@ -4,7 +4,7 @@ NumPy arrays use `scipy.fft` (so `scipy.fft.set_workers` and `scipy.fft.set_back
 BLAS. Arrays of every other library use the array API namespace of that library.
 """
 
-from .device_memory import free_memory
+from .device_memory import free_memory, memory_advice
 from .factorizations import inverse, orthonormal_columns, singular_values, svd, svd_stack
 from .namespace import (
     Array,
@@ -55,6 +55,7 @@ __all__ = [
     "is_numpy_array",
     "joined",
     "like",
+    "memory_advice",
     "orthonormal_columns",
     "orthonormal_rows",
     "real_dtype",

@@ -6,8 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from .._array import to_numpy
+from .._array import memory_advice, to_numpy
 from .._watch import clock, watched
+from ..solvers.memory_demand import what_to_change
 from .caller import status_of
 from .channels import from_channels
 from .estimation import AUTO
@@ -48,7 +49,8 @@ def recover_plain(request: Request) -> Recovery:
     may_be_large = settings.window is settings.rank is None and settings.kind == AUTO
     depends = {name: getattr(settings, name) for name in FIT_SETTINGS} | {"channels": axis}
     saved = saved_pieces("recover", request.values, depends, settings.checkpoint, settings.resume)
-    with saved, watched(request.max_time, settings.progress) as watch:
+    advice = memory_advice(partial(what_to_change, request.problem))
+    with advice, saved, watched(request.max_time, settings.progress) as watch:
         found, outliers, groups = find_signal(
             request.problem, known, settings.kind, request.effort, settings.robust, may_be_large
         )

@@ -19,7 +19,7 @@ from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .gradient_state import Accuracy
 from .memory import Memory
-from .memory_demand import check_memory
+from .memory_demand import advised, check_memory
 from .result import Result
 from .saving import saving_for
 from .state import State
@@ -219,6 +219,7 @@ def gcgls(
     )
 
 
+@advised
 def gcgls_states(
     problem: Problem,
     lam: float,

@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from .._array import memory_advice
 from .._checks import instance_of
 from .._pieces import piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from ..model.sample_range import is_single
+from .memory_demand import what_to_change
 from .result import Result, packed, unpacked
 from .saving import Progress, Saving
 from .state import History, State
@@ -57,7 +60,8 @@ def run(
     """
     loop = _Loop(stop, callback, label, saving)
     try:
-        status = loop.drive(states, progress)
+        with memory_advice(partial(what_to_change, problem)):
+            status = loop.drive(states, progress)
     except KeyboardInterrupt:
         if loop.best is None:
             raise
@@ -66,7 +70,8 @@ def run(
         saving.finish(status, repr(loop.stop))
     if isinstance(states, Generator):
         states.close()  # frees its memory before the gap is proven
-    result = loop.result(status, problem)
+    with memory_advice(partial(what_to_change, problem)):
+        result = loop.result(status, problem)
     warn_if_limited(result, label, stacklevel=4)
     return result
 
@@ -96,7 +101,8 @@ def iterate(
 
     def solved() -> Result:
         loop = _Loop(stop, callback, "convex solution")
-        return loop.result(loop.drive(states, progress=False), problem)
+        with memory_advice(partial(what_to_change, problem)):
+            return loop.result(loop.drive(states, progress=False), problem)
 
     return piece("convex", solved, packed, lambda content: unpacked(content, problem))
 

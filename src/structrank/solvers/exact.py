@@ -22,6 +22,7 @@ from .conditional_gradient import gcgls_states
 from .dense import dense_states, suits
 from .driver import Callback, iterate, run
 from .memory import Memory
+from .memory_demand import advised
 from .multipliers import (
     Lagrangian,
     MultiplierMethod,
@@ -237,6 +238,7 @@ class RelaxedLagrangian(Lagrangian):
         )
 
 
+@advised
 def solve_states(
     problem: Problem,
     gap: float,

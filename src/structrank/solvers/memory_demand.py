@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial, wraps
 from math import prod
+from typing import Concatenate, ParamSpec, TypeVar
 
-from .._array import Array, array_namespace, free_memory, is_complex, real_dtype
+from .._array import (
+    Array,
+    array_namespace,
+    free_memory,
+    is_complex,
+    memory_advice,
+    real_dtype,
+)
 from ..io.limits import machine_memory, size_words
 from ..model.problem import Problem
+
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True)
@@ -53,6 +66,19 @@ def what_to_change(problem: Problem) -> str:
     return (
         f"{half}a larger mu lowers the rank; a volume can be recovered in patches (recover_patches)"
     )
+
+
+def advised(
+    function: Callable[Concatenate[Problem, Arguments], Returned],
+) -> Callable[Concatenate[Problem, Arguments], Returned]:
+    """Let a function of a problem say what to change if it runs out of memory."""
+
+    @wraps(function)
+    def saying(problem: Problem, /, *args: Arguments.args, **options: Arguments.kwargs) -> Returned:
+        with memory_advice(partial(what_to_change, problem)):
+            return function(problem, *args, **options)
+
+    return saying
 
 
 def check_memory(problem: Problem, demand: MemoryDemand = MemoryDemand()) -> None:
