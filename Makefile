@@ -4,6 +4,7 @@
 # make nightly  the same with the long checks, and which lines no test runs
 # make browser  pages in a real browser, skipped where there is no Chromium
 # make mutation changes the code in small ways and lists changes that no test notices
+# make audit    known flaws of what is installed, from a list in the network
 # make docs     sets up and builds the site, docs/_build/html/index.html
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: run quick test nightly browser mutation docs benchmarks clean
+.PHONY: run quick test nightly browser mutation audit docs benchmarks clean
 
 run: .venv/ready-run
 	$(BIN)/python examples/recover_2d.py
@@ -55,6 +56,13 @@ mutation: .venv/ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "mutmut>=3.8,<4"
 	$(BIN)/mutmut run "$(MODULE)*"
 	$(BIN)/mutmut results
+
+# Asks PyPI for known flaws of all packages in the environment, and fails if there is one. It
+# needs the network, so no other target depends on it; a workflow runs it every night. Packages that
+# PyPI does not know are a failure, too: nothing is known about them.
+audit: .venv/ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.9,<3"
+	$(BIN)/pip-audit --strict --local --skip-editable --progress-spinner off
 
 docs: .venv/ready-docs
 	$(BIN)/sphinx-build -W --keep-going -j 2 docs docs/_build/html

@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import structrank as sr
 from structrank.interop import to_pylops
@@ -129,3 +132,40 @@ def test_one_version():
 def test_references_of_the_paper():
     entries = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper.bib").read_text(), re.MULTILINE)
     assert sorted(entries) == sorted(set(re.findall(r"@(\w+)", (ROOT / "paper.md").read_text())))
+
+
+def required(name, extras, found):
+    """Licences of an installed package and of all that it needs, by their names."""
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    try:
+        package = metadata.distribution(name)
+    except metadata.PackageNotFoundError:
+        return  # for another system, or not installed here
+    known, about = name in found, package.metadata
+    classes = [c for c in about.get_all("Classifier") or [] if c.startswith("License ::")]
+    found[name] = about.get("License-Expression") or "; ".join(classes) or about.get("License", "")
+    if known and not extras:
+        return
+    for line in package.requires or ():
+        needed = Requirement(line)
+        own = [{"extra": extra} for extra in ("", *extras)]
+        if needed.marker is None or any(needed.marker.evaluate(one) for one in own):
+            required(needed.name, needed.extras, found)
+
+
+def test_licences():
+    """Nothing that is installed with the package or one of its extras is under the GPL."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    chosen = re.search(r"\[(.*)\]", *extras["all"])[1].split(",")
+    found: dict[str, str] = {}
+    for line in [*project["dependencies"], *(line for extra in chosen for line in extras[extra])]:
+        needed = Requirement(line)
+        required(needed.name, needed.extras, found)
+    assert {"numpy", "scipy", "tqdm"} <= set(found)
+    strict = {
+        name: licence
+        for name, licence in found.items()
+        if re.search(r"\bA?GPL|(?<!Lesser )General Public|Affero", licence)
+    }
+    assert strict == {}
