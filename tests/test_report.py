@@ -113,7 +113,9 @@ class TestEveryPage:
             assert tag not in {"script", "link", "iframe", "object", "embed", "base"}
             for name, value in attributes.items():
                 assert not name.startswith("on")
-                if name in {"src", "href", "srcset", "data"}:
+                if name == "href":  # to a place of the same page
+                    assert {"id": value.removeprefix("#")} in parsed.all("h2")
+                if name in {"src", "srcset", "data"}:
                     assert value.startswith("data:image/")
         outside = re.sub(r"data:image/[^\"]*", "", page.read_text(encoding="utf-8"))
         assert not re.search(r"https?://|//\w|url\(|@import", outside)
@@ -151,6 +153,20 @@ class TestRecovery:
         assert len(found.modes) == 3
         f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
         assert number_and_error(f, error) in text
+
+    def test_the_certificate_in_two_sentences_with_a_link(self, found, tmp_path):
+        found.write_report(tmp_path / "a.html")
+        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+        after = text.partition("Certificate of the convex solution</h2>")[2]
+        sentences, link = re.search(
+            r'<p>(.*?) <a href="#(.*?)">About the certificate</a>', after
+        ).groups()
+        assert len(re.findall(r"\.(?= |$)", sentences)) == 2
+        about = text.partition(f'<h2 id="{link}">About the certificate</h2>')[2]
+        about = re.sub(r"\s*<.*?>\s*", " ", about.partition("<h2")[0])
+        assert 4 <= len(re.findall(r"\.(?= |$)", about)) <= 6
+        for word in ("Proven", "Not proven", "dual problem", "mu", "random starts", "rounding"):
+            assert word in about
 
     def test_filled_values_and_residuals(self, found, tmp_path):
         found.write_report(tmp_path / "a.html", title="Mine", command="structrank x <y>")
@@ -342,6 +358,28 @@ document.getElementById("page").onload = function () {{
 """
 
 
+FOLLOW = """
+<pre id="found"></pre>
+<script>
+document.querySelector("main a").click();
+setTimeout(() => {
+  const place = document.querySelector(":target");
+  document.getElementById("found").textContent = JSON.stringify({
+    title: place.textContent, moved: window.scrollY, top: place.getBoundingClientRect().top
+  });
+}, 500);
+</script>
+"""
+
+
+def measured(page, folder, *options):
+    """What a page with a script found out in a browser."""
+    where = f"--user-data-dir={folder / 'profile'}"
+    command = [BROWSER, *OPTIONS, where, *options, "--virtual-time-budget=10000", "--dump-dom"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120)
+    return json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout)[1]))
+
+
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
@@ -351,15 +389,7 @@ def test_in_a_browser(found, tmp_path, width):
     around = tmp_path / "around.html"
     text = html.escape(page.read_text(encoding="utf-8"))
     around.write_text(MEASURE.format(page=text, width=width), encoding="utf-8")
-    options = [
-        *OPTIONS,
-        f"--user-data-dir={tmp_path / 'profile'}",
-        *("--window-size=1400,2100", "--virtual-time-budget=10000", "--dump-dom"),
-    ]
-    done = subprocess.run(
-        [BROWSER, *options, around.as_uri()], capture_output=True, text=True, timeout=120
-    )
-    got = json.loads(html.unescape(re.search(r'<pre id="found">(.*?)</pre>', done.stdout)[1]))
+    got = measured(around, tmp_path, "--window-size=1400,2100")
     assert got["width"] <= width  # nothing sticks out to the side
     assert len(got["images"]) == 6
     for natural, shown in got["images"]:
@@ -367,3 +397,16 @@ def test_in_a_browser(found, tmp_path, width):
         scrolls = natural > PageLayout().wide * PageLayout().pixels_per_inch
         assert 280 < shown <= (max(width, 640) if scrolls else width)
     assert got["letters"] >= 16
+
+
+@pytest.mark.browser
+@needs_browser
+def test_the_link_of_the_certificate_in_a_browser(found, tmp_path):
+    page = tmp_path / "page.html"
+    found.write_report(page)
+    text = page.read_text(encoding="utf-8").replace("</body>", FOLLOW + "</body>")
+    page.write_text(text, encoding="utf-8")
+    got = measured(page, tmp_path, "--window-size=800,600")
+    assert got["title"] == "About the certificate"
+    assert got["moved"] > 1000
+    assert -1 <= got["top"] < 600  # it is in the window

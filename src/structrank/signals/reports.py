@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .forecast_result import Forecast
     from .recovery_result import Recovery
 
+ABOUT = "About the certificate"
 STDERR = "_stderr"  # end of the names of columns with standard errors
 
 
@@ -57,7 +58,7 @@ def recovery_report(found: Recovery) -> Report:
     ]
     if found.modes is not None:
         blocks.append(modes_section(found.modes))
-    return Report("Recovered signal", [*blocks, _certificate(found)])
+    return Report("Recovered signal", [*blocks, _certificate(found), _about_certificate()])
 
 
 def _filled(found: Recovery, samples: NDArray) -> list[Section]:
@@ -120,7 +121,7 @@ def forecast_report(ahead: Forecast) -> Report:
     settings = [
         ("steps", str(steps)),
         ("rank", f"{ahead.rank}, the number of modes"),
-        *channel_rows(ahead.groups),
+        *channel_rows(ahead.groups, ahead.samples),
         ("noise", f"{noise} (standard deviation{units})" if noise else "unknown"),
         ("fitted", f"{parameters} parameters to {numbers} numbers"),
         ("intervals", f"{ahead.level:.0%}"),
@@ -200,7 +201,7 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
         ("estimate", found.candidate.label),
         ("rank", str(found.rank)),
-        *channel_rows(found.groups),
+        *channel_rows(found.groups, found.samples),
         ("mu", f"{problem.mu:.4g}{chosen}: the price of the nuclear norm"),
         ("noise", noise_text(found.sigma, "standard deviation", found.noise)),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
@@ -228,7 +229,7 @@ def _certificate(found: Recovery) -> Section:
         "departure from the structure, each with its price; its objective is "
         f"{result.objective:.6g} ({result.outcome}).{bound * (result.gap < 1)}"
     )
-    blocks: list[Block] = [Paragraph(meaning)]
+    blocks: list[Block] = [Paragraph(meaning, more=ABOUT)]
     if found.candidate.note:
         blocks.append(Paragraph(found.candidate.note))
     pictures = [
@@ -247,6 +248,26 @@ def _certificate(found: Recovery) -> Section:
             )
         )
     return Section("Certificate of the convex solution", [*blocks, SideBySide(pictures)])
+
+
+def _about_certificate() -> Section:
+    """What is proven, what is not, and how, for readers who see it for the first time."""
+    proven = (
+        "Proven is how well the convex problem was solved: its objective is a number that a "
+        "perfect solver would make as small as possible, and the certificate says how much "
+        "smaller it could still be. Not proven are the choice of mu, that the signal fits the "
+        "model, the error bars, and a fit or an average that is shown instead of the convex "
+        "solution."
+    )
+    how = (
+        "The bound comes from the dual problem: each of its candidates gives a number that the "
+        "objective cannot fall below. One candidate is the residual of the solution, scaled down "
+        "until the largest singular value of its matrix is at most mu. This singular value is "
+        "bounded from above, with rounding errors, by Lanczos iterations from random starts; they "
+        "fail with a probability of at most 10^-10. How to cite, below, names the paper with the "
+        "problem and its solver."
+    )
+    return Section(ABOUT, [Paragraph(proven), Paragraph(how)], linked=True)
 
 
 def _values(ahead: Forecast) -> NumberTable:

@@ -11,9 +11,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph of text."""
+    """A paragraph of text.
+
+    Attributes
+    ----------
+    text : str
+    more : str
+        Title of the section of the same page that says more, if there is one: a link at the end.
+    """
 
     text: str
+    more: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,10 +79,19 @@ class SideBySide:
 
 @dataclass(frozen=True)
 class Section:
-    """A title, and what follows below it."""
+    """A title, and what follows below it.
+
+    Attributes
+    ----------
+    title : str
+    blocks : sequence of Block
+    linked : bool
+        A paragraph of the page links to it, by its title, which no other section has.
+    """
 
     title: str
     blocks: Sequence[Block]
+    linked: bool = False
 
 
 Block = Paragraph | Facts | NumberTable | Picture | SideBySide | Section

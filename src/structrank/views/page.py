@@ -19,6 +19,7 @@ body { margin: 0 auto; max-width: 54rem; padding: 1.5rem 1rem 3rem; color: #1b1b
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .3rem; }
 h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
 p { margin: .6rem 0; }
+a { color: #005f99; }
 figure { margin: 1.2rem 0; }
 figure img { display: block; width: 100%; height: auto; margin: 0 auto; }
 .wide img { min-width: 40rem; }
@@ -37,6 +38,7 @@ table.about td { text-align: left; white-space: normal; overflow-wrap: anywhere;
 @media (prefers-color-scheme: dark) {
   body { color: #e6e6e6; background: #14181c; }
   figcaption, .zoom { color: #b8b8b8; }
+  a { color: #7cc4f5; }
   h2, th, td { border-color: #3a4148; }
   figure img { background: #fff; border-radius: .4rem; padding: .4rem; }
 }
@@ -84,8 +86,9 @@ def page(report: Report, layout: PageLayout) -> str:
 def html(block: Block, layout: PageLayout) -> str:
     """Return one block of a report as HTML."""
     match block:
-        case Paragraph(text):
-            return f"<p>{escape(text)}</p>"
+        case Paragraph(text, more):
+            link = f' <a href="#{_anchor(more)}">{escape(more)}</a>' if more else ""
+            return f"<p>{escape(text)}{link}</p>"
         case Facts(rows):
             return _facts(rows)
         case NumberTable():
@@ -95,9 +98,15 @@ def html(block: Block, layout: PageLayout) -> str:
         case SideBySide(pictures):
             images = "".join(_picture(picture, layout, layout.small) for picture in pictures)
             return f'<div class="pair">{images}</div>'
-        case Section(title, blocks):
+        case Section(title, blocks, linked):
+            name = f' id="{_anchor(title)}"' if linked else ""
             below = (html(one, layout) for one in blocks)
-            return "\n".join([f"<h2>{escape(title)}</h2>", *below])
+            return "\n".join([f"<h2{name}>{escape(title)}</h2>", *below])
+
+
+def _anchor(title: str) -> str:
+    """Return what links to a section name."""
+    return "section-" + "".join(x if x.isascii() and x.isalnum() else "-" for x in title.lower())
 
 
 def _facts(rows: Sequence[tuple[str, str]]) -> str:
