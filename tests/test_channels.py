@@ -157,6 +157,9 @@ class TestGroups:
     def test_a_summary_names_several_groups_only(self):
         assert channel_rows([(0, 1)]) == []
         assert channel_rows([(0, 2), (1,)]) == [("channels", "fitted in groups: 0, 2; 1")]
+        table = pd.DataFrame(np.zeros((2, 3)), columns=["temp", "wind", 7])
+        named = [("channels", "fitted in groups: temp, 7; wind")]
+        assert channel_rows([(0, 2), (1,)], table) == named
 
 
 class TestRecovery:

@@ -17,8 +17,9 @@ import scipy.io
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
 
-from structrank import ConvergenceWarning, random_system, recover
+from structrank import ConvergenceWarning, Cost, random_system, recover
 from structrank.cli import main
+from structrank.cli.printing import tell_cost
 from structrank.io import read
 from structrank.systems.outputs import OutputRealization
 
@@ -725,3 +726,11 @@ class TestUsage:
         monkeypatch.setattr("structrank.recover", doubtful)
         done = call(folder, ["recover", "series.csv"], monkeypatch)
         assert done.stderr == "Warning: this is doubtful\nError: and wrong\n"
+
+
+def test_time_that_is_not_forecast_is_told(capsys):
+    cost = Cost((0.01, 0.1), (1e6, 2e6), "fit of the modes")
+    tell_cost(0.5, cost, {"the report": 4.0, "the picture": 0.2}, False)
+    assert "0.5 s (forecast: 0.01 s to 0.1 s)" in (out := capsys.readouterr().out)
+    assert "  4 s more for the report (not forecast)\n" in out
+    assert "picture" not in out

@@ -31,9 +31,22 @@ def seconds(time: float) -> str:
     return f"{time:.2g} s" if time < 100 else f"{time:.0f} s"
 
 
-def tell_cost(took: float, cost: Any, quiet: bool) -> None:
-    """Say what a call took, beside what was forecast."""
+def tell_cost(took: float, cost: Any, beside: dict[str, float], quiet: bool) -> None:
+    """Say what a call took, beside what was forecast, and what else took time.
+
+    Parameters
+    ----------
+    took : float
+        Seconds of the call.
+    cost : Cost
+    beside : dict of str to float
+        Seconds of what is not forecast, by its name; shown if it took longer than the call.
+    quiet : bool
+    """
     tell(f"  time          {seconds(took)} (forecast: {between(cost.seconds, seconds)})", quiet)
+    for name, more in beside.items():
+        if more > max(took, 0.1):
+            tell(f"                {seconds(more)} more for {name} (not forecast)", quiet)
     peak = peak_memory()
     if peak is not None:
         forecast = between(cost.memory, size_words)

@@ -20,6 +20,7 @@ from .options import FILE, POSITIVE
 from .outputs import check_dimensions, check_outputs, draw
 from .patches import in_patches, patch_options
 
+CERTIFICATE = "the report: the convex solution with its certificate, and pictures"
 # Options that `estimate_cost` has not.
 NO_COST = (
     "sigma",
@@ -190,19 +191,18 @@ def _recover(
 ) -> None:
     """Recover a signal that fits into memory."""
     from .. import estimate_cost
-    from .._watch import watched
+    from .._watch import clock, watched
     from ..signals.tables import components_table
 
     check_outputs(out, errors, components, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
-    cost = None
-    independent = isinstance(work, partial)
+    cost, independent = None, isinstance(work, partial)
     how = {} if independent else {"channels": given.channels}
     if irregular:
         options["times"] = times_of(given, str(file))
-    elif not independent:
+    elif not (independent or _stays_as_it_is(work, given, options)):
         known = {name: value for name, value in options.items() if name not in NO_COST}
         cost = estimate_cost(given.samples, channels=given.channels, max_time=max_time, **known)
     if beside is not None:
@@ -213,12 +213,20 @@ def _recover(
         _write(found, given, out, errors, force)
         if components is not None:
             write(components, components_table(found.components(), given.table), force=force)
+        began = clock()
         draw(found, file, plot, report, force)
+        drawn = {CERTIFICATE if report else "the picture": clock() - began}
     printing.tell(repr(found), quiet)
     if cost is not None:
-        printing.tell_cost(found.seconds, cost, quiet)
+        printing.tell_cost(found.seconds, cost, drawn, quiet)
     printing.tell_index(given, quiet)
     printing.tell_written(quiet, out, errors, components, plot, report)
+
+
+def _stays_as_it_is(work: Callable[..., Any], given: Given, options: dict[str, Any]) -> bool:
+    """Whether there is nothing to impute, which needs no forecast of its cost."""
+    complete = not np.any(np.isnan(np.asarray(given.samples)))
+    return work.__name__ == "impute" and complete and options["clipped"] is None
 
 
 def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:

@@ -137,9 +137,13 @@ def all_channels(problem: Problem) -> list[Members]:
     return [tuple(range(channel_count(problem)))]
 
 
-def channel_rows(groups: Sequence[Members]) -> list[tuple[str, str]]:
-    """Return the row of a summary that says which channels belong together; none for one group."""
-    words = [", ".join(map(str, members)) for members in groups]
+def channel_rows(groups: Sequence[Members], samples: Any = None) -> list[tuple[str, str]]:
+    """Return the row of a summary that says which channels belong together; none for one group.
+
+    Columns of a DataFrame have names, other channels have numbers.
+    """
+    names = getattr(samples, "columns", range(1 + max(map(max, groups), default=0)))
+    words = [", ".join(str(names[k]) for k in members) for members in groups]
     return [("channels", f"fitted in groups: {'; '.join(words)}")] if len(groups) > 1 else []
 
 
