@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import nightly, random_array
+from conftest import AFFINE, nightly, random_array
 
 from benchmarks import certificates
 from structrank import (
@@ -15,6 +15,7 @@ from structrank import (
     Problem,
     Status,
     Stop,
+    Toeplitz,
     gcg,
     gcgls,
     homotopy,
@@ -26,7 +27,13 @@ from structrank import (
     solve_trusted,
     solve_within,
 )
-from structrank.model.certificate import DenseLimit
+from structrank.model.certificate import (
+    DenseLimit,
+    convexity_bound,
+    dual_bound,
+    nuclear_norm_bound,
+    penalized_gap,
+)
 from structrank.model.linalg import top_singular_pairs
 from structrank.model.objective import natural_lam
 from structrank.model.starts import RandomStarts
@@ -214,3 +221,62 @@ def test_room_is_what_the_other_blocks_leave(beside):
     room = _room(norms, 1.0)
     assert np.linalg.norm([[0.5, beside], [beside, room]], 2) == pytest.approx(1.0)
     assert _room(norms, 0.4) == 0.0
+
+
+@pytest.mark.parametrize("top_value", [0.0, 0.2, 0.5, 3.0])
+@pytest.mark.parametrize("slope", [-2.0, 0.3, 4.0])
+@pytest.mark.parametrize("smooth", [0.0, 0.7])
+class TestFormulas:
+    """The bounds of the docstrings, by trying all scales."""
+
+    mu, nuclear_norm = 0.5, 1.3
+
+    def scales(self, top_value):
+        largest = self.mu / top_value if top_value else 100.0
+        return np.linspace(0, largest, 100_001)
+
+    def test_dual_bound(self, smooth, slope, top_value):
+        s, alignment, square = self.scales(top_value), 2 * smooth - slope, 2 * smooth
+        expected = np.max(s * alignment - s**2 / 2 * square)
+        if smooth == 0:  # the residual is zero, and so is its alignment, but for rounding
+            alignment, expected = 0.0, 0.0
+        got = dual_bound(alignment=alignment, norm_squared=square, top_value=top_value, mu=self.mu)
+        assert got == pytest.approx(expected, abs=1e-4)
+
+    def test_convexity_bound(self, smooth, slope, top_value):
+        numbers = {"smooth": smooth, "nuclear_norm": self.nuclear_norm, "slope": slope}
+        got = convexity_bound(**numbers, top_value=top_value, mu=self.mu)
+        phi = smooth + self.mu * self.nuclear_norm
+        tangent = smooth - slope - max(0, top_value - self.mu) * phi / self.mu
+        scaled = (smooth - slope) * min(1.0, self.scales(top_value)[-1])
+        assert got == pytest.approx(max(tangent, scaled))
+
+    def test_penalized_gap(self, smooth, slope, top_value):
+        numbers = {"smooth": smooth, "nuclear_norm": self.nuclear_norm, "slope": slope}
+        numbers |= {"top_value": top_value, "mu": self.mu}
+        dual = {"alignment": 2 * smooth - slope, "norm_squared": 2 * smooth}
+        below = [
+            convexity_bound(**numbers),
+            dual_bound(**dual, top_value=top_value, mu=self.mu),
+            0.0,
+        ]
+        phi = smooth + self.mu * self.nuclear_norm
+        assert penalized_gap(**numbers) == pytest.approx(max(phi - max(below), 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("S", [Hankel(9, window=4), Toeplitz(9, window=6), AFFINE], ids=repr)
+def test_the_bound_of_the_nuclear_norm_is_its_formula(S, dtype, rng):
+    y = random_array(rng, S.signal_shape, dtype)
+    guess = random_array(rng, (S.shape[1], 2), dtype)
+    Q = S.to_dense(y)
+    W = np.linalg.qr(Q @ guess)[0]
+    inside = W.conj().T @ Q
+    largest = min(S.shape[0] - 2, S.shape[1])
+    literal = np.linalg.norm(inside, "nuc")
+    literal += np.sqrt(largest) * np.linalg.norm(Q - W @ inside)
+    got = nuclear_norm_bound(S, y, guess, limit=DenseLimit(0))
+    assert literal <= got <= literal * (1 + 1e-6)
+    small = nuclear_norm_bound(S, y, guess, limit=DenseLimit(Q.size))
+    assert small == pytest.approx(np.linalg.norm(Q, "nuc"))
+    assert nuclear_norm_bound(S, y, guess, limit=DenseLimit(Q.size - 1)) == got

@@ -5,9 +5,11 @@ from __future__ import annotations
 import array_api_compat
 import numpy as np
 import pytest
-from conftest import AFFINE, DTYPES, LIBRARIES, random_array, to_library
+from conftest import AFFINE, DTYPES, LIBRARIES, STRUCTURES, random_array, to_library
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from structrank import Circulant, Hankel, Hessenberg, Indexed, Structure, Sylvester, Toeplitz
 from structrank._array import to_numpy
@@ -231,6 +233,78 @@ class TestKnownMatrices:
         H = Hessenberg(4).to_dense(np.arange(1.0, 14.0))
         np.testing.assert_array_equal(np.tril(H, -2), 0)
         assert np.count_nonzero(H) == 13
+
+
+SHIFTED = {name: S for name, S in STRUCTURES.items() if isinstance(S, Hankel)} | {
+    "hankel-square": Hankel(9, window=5),
+    "hankel-2d-square": Hankel((5, 3), window=(3, 2)),
+    "hankel-square-block": Hankel(5, window=3, block=(2, 2)),
+    "hankel-channels": Hankel(6, window=2, block=(1, 3)),
+    "hankel-block-column": Hankel(6, window=2, block=(3, 1)),
+}
+
+
+@pytest.mark.parametrize("S", SHIFTED.values(), ids=SHIFTED)
+class TestShifted:
+    """What Hankel and Toeplitz matrices say of themselves, compared with the index map."""
+
+    def test_symmetric(self, S):
+        index = S.index()
+        alike = S.shape[0] == S.shape[1] and np.array_equal(index, index.T)
+        assert S.symmetric == (alike and S.block is None)
+
+    def test_first_copies(self, S):
+        """The first column that has each entry, and the first row of that column."""
+        index = S.index()
+        literal = [
+            min(zip(*np.nonzero(index == k)[::-1], strict=True)) for k in range(index.max() + 1)
+        ]
+        rows, columns = S.first_copies
+        np.testing.assert_array_equal(np.stack([columns, rows], axis=1), literal)
+
+    def test_differences_connect_all_copies(self, S):
+        """Both entries of a pair are copies, and pairs are as few as connect all copies."""
+        found = S.differences()
+        assert np.prod(found.row_grid) == S.shape[0]
+        assert np.prod(found.column_grid) == S.shape[1]
+        index = S.index().reshape(*found.row_grid, *found.column_grid)
+        place = np.arange(index.size).reshape(index.shape)
+        pairs = []
+        for box in found.boxes:
+            everything = (slice(None),)
+            plus = (*box.rows_plus, *everything, *box.columns_plus)
+            minus = (*box.rows_minus, *everything, *box.columns_minus)
+            np.testing.assert_array_equal(index[plus], index[minus])
+            pairs.append(np.stack([place[plus].reshape(-1), place[minus].reshape(-1)]))
+        i, j = np.concatenate(pairs, axis=1)
+        graph = coo_array((np.ones(len(i)), (i, j)), (index.size, index.size))
+        assert connected_components(graph, directed=False)[0] == index.max() + 1
+        assert len(i) == index.size - (index.max() + 1)
+
+    def test_blocks(self, S):
+        column, (m, n) = S.block_column(), S.block or (1, 1)
+        assert S.has_modes == (m == 1 or n == 1)
+        assert (column is S) == (n == 1)
+        assert type(column) is type(S)
+        assert (column.lengths, column.window) == (S.lengths, S.window)
+        if n > 1:
+            assert column.block == (m, 1)
+
+    def test_several_pairs_of_factors(self, S, rng):
+        pairs = [[random_array(rng, (k, 2), "complex128") for k in S.shape] for _ in range(3)]
+        transformed = [(S.transform_left(U), S.transform_right(V)) for U, V in pairs]
+        literal = dense_adjoint(S, sum(U @ V.conj().T for U, V in pairs))
+        assert_close(S.adjoint_transformed(*transformed), literal)
+
+
+@pytest.mark.parametrize("S", [S for S in SHIFTED.values() if S.symmetric], ids=repr)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_mirrored_factors(S, dtype, rng):
+    U, signs = rng.standard_normal((S.shape[0], 3)), np.array([1.0, -1.0, -1.0])
+    left = S.transform_left(U.astype(dtype))
+    got = S.transform_mirrored(left, signs)
+    assert got.dtype == left.dtype
+    assert_close(got, S.transform_right((U * signs).astype(dtype)))
 
 
 @given(st.data())
