@@ -65,8 +65,7 @@ def algorithm_1(
         steps = _steps(objective, point, top, place, step, pairs, corrective)
         tolerance = place.finer * accuracy.search * place.aim**2
         tolerance = tolerance if search_tolerance is None else search_tolerance
-        # What Theorem 1 asks of a local search; pruning may raise psi a little.
-        most = (1 + pruned) * objective.psi(point) if search_steps else np.inf
+        most = _most(objective, point, pruned) if search_steps else np.inf
         del point, top  # their memory is needed by the search
         search = partial(_searched, steps=search_steps, tolerance=tolerance, accuracy=accuracy)
         X, objective, point = _lowered(objective, steps, place.X, most, search, pruned)
@@ -104,6 +103,16 @@ class _Place:
             finer=self.finer * (accuracy.finer if missed else 1.0),
             guess=array_namespace(top.V).sum(top.V, axis=1),
         )
+
+
+def _most(objective: Penalized, point: Point, pruned: float) -> float:
+    """The largest psi that Theorem 1 allows after a local search.
+
+    Pruning and rounding may raise it a little: the penalty is a difference of two squares.
+    """
+    square = float(np.sum(point.gram_U * point.gram_V.T).real)  # ||X||^2
+    rounding = objective.lam / 2 * epsilon(point.U) * square
+    return (1 + pruned) * objective.psi(point) + rounding
 
 
 def _lowered(
