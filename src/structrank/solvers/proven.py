@@ -100,11 +100,10 @@ def proven_norm(
         xp = array_namespace(x)
         return x - xp.matmul(basis, conj(xp.matmul(basis.T, conj(x))))
 
-    image, coimage = gradient.matmul(V), gradient.rmatmul(W)
-    corner = gram(W, image)
-    below, beside = outside(W, image), outside(V, coimage)
-    squares = [np.linalg.norm(gram(block, block), 2) for block in (beside, below)]
-    norms = np.array([[np.linalg.norm(corner, 2), squares[0] ** 0.5], [squares[1] ** 0.5, 0.0]])
+    image = gradient.matmul(V)
+    corner, below = np.linalg.norm(gram(W, image), 2), _norm(outside(W, image))
+    del image  # its memory is needed
+    norms = np.array([[corner, _norm(outside(V, gradient.rmatmul(W)))], [below, 0.0]])
     safety = 1 + proof.rounding.norms * epsilon(start)
     room = mu if enough is None else _room(norms, enough / safety)
     if room <= 0:
@@ -123,6 +122,11 @@ def proven_norm(
     )
     norms[1, 1] = rest.upper
     return float(np.linalg.norm(norms, 2)) * safety
+
+
+def _norm(block: Array) -> float:
+    """The norm of a thin matrix."""
+    return float(np.linalg.norm(gram(block, block), 2)) ** 0.5
 
 
 def _room(norms: NDArray, limit: float) -> float:
