@@ -126,7 +126,8 @@ def proven_norm(
 
 def _norm(block: Array) -> float:
     """The norm of a thin matrix."""
-    return float(np.linalg.norm(gram(block, block), 2)) ** 0.5
+    root: float = float(np.linalg.norm(gram(block, block), 2)) ** 0.5
+    return root
 
 
 def _room(norms: NDArray, limit: float) -> float:
