@@ -25,10 +25,23 @@ NDArray = npt.NDArray[Any]
 
 
 def array_namespace(*arrays: Array) -> Any:
-    """Return the array API namespace of the arrays, fast if all are NumPy arrays."""
-    if all(type(x) is np.ndarray for x in arrays):
-        return numpy_namespace
+    """Return the array API namespace of the arrays, fast if all are of NumPy or of PyTorch."""
+    kind = type(arrays[0])
+    if all(type(x) is kind for x in arrays):
+        if kind is np.ndarray:
+            return numpy_namespace
+        if kind.__module__ == "torch":
+            return _namespace_of_kind(kind, arrays[0])
     return namespace_of(*arrays)
+
+
+_KNOWN: dict[type, Any] = {}
+
+
+def _namespace_of_kind(kind: type, array: Array) -> Any:
+    if kind not in _KNOWN:
+        _KNOWN[kind] = namespace_of(array)
+    return _KNOWN[kind]
 
 
 def is_numpy_array(x: Any) -> bool:
@@ -43,8 +56,10 @@ def as_array(x: Any) -> Array:
 
 def is_complex(x: Array) -> bool:
     """Whether `x` has a complex data type."""
-    if is_numpy_array(x):
+    if isinstance(x.dtype, np.dtype):
         return bool(x.dtype.kind == "c")
+    if hasattr(x.dtype, "is_complex"):  # PyTorch
+        return bool(x.dtype.is_complex)
     return bool(array_namespace(x).isdtype(x.dtype, "complex floating"))
 
 

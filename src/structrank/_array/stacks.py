@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from .namespace import Array, NDArray, array_namespace, conj, is_complex, is_numpy_array, like
 
@@ -13,13 +14,19 @@ def inners(x: Array, y: Array) -> Array:
     """Compute the real inner products `Re <x[p], y[p]>` of two stacks."""
     xp = array_namespace(x, y)
     flat = (x.shape[0], -1)
+    if is_torch_array(x):  # two kernels over the memory, without a conjugated copy
+        parts = [xp.view_as_real(z.resolve_conj()) if is_complex(z) else z for z in (x, y)]
+        return xp.sum(xp.reshape(parts[0] * parts[1], flat), axis=1)
     products = xp.vecdot(xp.reshape(x, flat), xp.reshape(y, flat))
     return xp.real(products) if is_complex(products) else products
 
 
 def grams(A: Array, B: Array) -> Array:
     """Compute `<A[p, j], B[p, k]>` for two stacks of rows."""
-    return array_namespace(A, B).matmul(conj(A), transposed(B))
+    xp = array_namespace(A, B)
+    if is_torch_array(A):  # a conjugated copy of the small result, not of A
+        return conj(xp.matmul(A, B.mH))
+    return xp.matmul(conj(A), transposed(B))
 
 
 def transposed(x: Array) -> Array:
