@@ -15,6 +15,7 @@ from structrank.modal.modal_refit import refit_modes
 from structrank.modal.noise_fit import fit_noise
 from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
 from structrank.signals.direct_modes import DirectFit, direct_fit
+from structrank.signals.filling import keep_samples
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
 
@@ -27,13 +28,13 @@ def ar_noise(count: int, rng: np.random.Generator, phi: float = 0.9, size: float
 
 
 def three_tones(seed: int, count: int = 150, phi: float = 0.9):
-    """Signal, samples with 30% missing, and frequencies."""
+    """Signal, samples with 30% missing, frequencies, and all samples."""
     rng = np.random.default_rng([5, seed])
     f = rng.uniform([0.05, 0.18, 0.32], [0.15, 0.28, 0.45])
     phases = 2 * np.pi * np.outer(np.arange(count), f) + rng.uniform(-3, 3, 3)
     truth = np.cos(phases) @ rng.uniform(0.7, 1.5, 3)
     samples = truth + ar_noise(count, rng, phi)
-    return truth, np.where(rng.random(count) < 0.3, np.nan, samples), f
+    return truth, np.where(rng.random(count) < 0.3, np.nan, samples), f, samples
 
 
 def dense_correlations(noise: AutoregressiveNoise, seen: np.ndarray) -> np.ndarray:
@@ -59,9 +60,9 @@ def test_whitening_is_that_of_the_dense_matrix(partial, gaps):
         noise.correlations(40), dense_correlations(noise, np.ones(40, bool))[0], atol=1e-9
     )
     everywhere = dense_correlations(noise, np.ones(40, bool))[:, seen]
-    np.testing.assert_allclose(
-        whitening.predicted(columns[:, 0]), everywhere @ expected[:, 0], atol=1e-8
-    )
+    np.testing.assert_allclose(whitening.predicted(columns), everywhere @ expected, atol=1e-8)
+    left = 1 - np.einsum("ts,st->t", everywhere, np.linalg.solve(C, everywhere.T))
+    np.testing.assert_allclose(whitening.unpredicted(), left, atol=1e-8)
 
 
 def test_short_records_and_long_memory():
@@ -130,6 +131,18 @@ def test_fit_is_that_of_dense_generalised_least_squares():
     along = np.einsum("it,ij,jt->t", slopes / 2e-6, covariance, slopes / 2e-6)
     np.testing.assert_allclose(fit.stderr, np.sqrt(along), rtol=1e-3)
 
+    # New samples in gaps: prediction of noise from neighbours, with parameters that are uncertain.
+    C = dense_correlations(noise, np.ones(50, bool))
+    gain = C[np.ix_(~seen, seen)] @ np.linalg.inv(C[np.ix_(seen, seen)])
+    own = (slopes[:, ~seen] - slopes[:, seen] @ gain.T) / 2e-6
+    unknown = np.diag(C[np.ix_(~seen, ~seen)] - gain @ C[np.ix_(seen, ~seen)])
+    variance = unknown + np.einsum("it,ij,jt->t", own, covariance / sigma**2, own)
+    expected, deviation = fit.new_samples()
+    np.testing.assert_allclose(deviation[~seen], np.sqrt(variance), rtol=1e-3)
+    np.testing.assert_allclose(expected[~seen], gain @ (problem.b - fit.y)[seen], atol=1e-8)
+    assert np.all(expected[seen] == 0)
+    np.testing.assert_allclose(deviation[seen], np.hypot(1, fit.stderr / sigma)[seen], rtol=1e-6)
+
 
 def test_information_criterion_has_the_likelihood_of_the_noise():
     problem, seen = small_problem()
@@ -152,7 +165,7 @@ def test_information_criterion_has_the_likelihood_of_the_noise():
 
 
 def test_recover_finds_tones_in_coloured_noise():
-    truth, samples, _ = three_tones(0)
+    truth, samples, *_ = three_tones(0)
     found = recover(samples)
     assert (found.kind, found.rank, found.noise.order) == ("refit", 6, 1)
     assert found.noise.partial[0] == pytest.approx(0.9, abs=0.1)
@@ -160,16 +173,23 @@ def test_recover_finds_tones_in_coloured_noise():
     assert np.mean(np.abs(found.signal - truth) <= REACH * found.stderr) > 0.8
     assert np.sqrt(np.mean((found.signal - truth) ** 2)) < 0.06
     assert f"AR(1), {found.noise.partial[0]:.2f}" in repr(found)
-    np.testing.assert_allclose(
-        found.upper - found.signal, REACH * np.hypot(found.stderr, found.sigma), rtol=1e-5
-    )
+    wide = REACH * np.hypot(found.stderr, found.sigma)
+    seen = ~np.isnan(samples)
+    np.testing.assert_allclose((found.upper - found.signal)[seen], wide[seen], rtol=1e-5)
+    half = (found.upper - found.lower)[~seen] / 2
+    assert np.all(half < 1.01 * wide[~seen])
+    assert np.median(half / wide[~seen]) < 0.7  # most gaps are short: neighbours tell the noise
+    kept = keep_samples(found)
+    np.testing.assert_allclose(kept.signal[~seen], (found.upper + found.lower)[~seen] / 2)
+    np.testing.assert_array_equal(kept.signal[seen], samples[seen])
+    np.testing.assert_allclose(kept.draws(400).mean(axis=0), kept.signal, atol=0.02)
     again = decoded(*encoded(found.modes))
     assert repr(again) == repr(found.modes)
     assert repr(found.modes).endswith(f"noise: {found.noise}")
 
 
 def test_frequencies_in_coloured_noise_have_their_standard_errors():
-    _, samples, f = three_tones(1)
+    _, samples, f, _ = three_tones(1)
     modes = frequencies(samples, dt=0.5)
     assert modes.noise.order == 1
     assert modes[:2].noise is modes.noise
@@ -180,7 +200,7 @@ def test_frequencies_in_coloured_noise_have_their_standard_errors():
 
 
 def test_given_rank_and_undamped_modes():
-    _, samples, _ = three_tones(2)
+    _, samples, *_ = three_tones(2)
     problem = hankel_problem(samples)
     found = coloured_fit(problem, Known(rank=6, undamped=True), None)
     assert (found.fit.rank, found.fit.noise.order) == (6, 1)
@@ -203,7 +223,7 @@ def test_complex_signals():
 
 def test_white_noise_is_left_white():
     """No search is made, so neither results nor times change."""
-    truth, _, _ = three_tones(0)
+    truth = three_tones(0)[0]
     samples = truth + 0.2 * np.random.default_rng(0).standard_normal(150)
     problem = hankel_problem(samples)
     white = direct_fit(problem, Known())
@@ -233,10 +253,12 @@ def test_noise_that_is_slow_or_not_for_one_series_is_not_modelled():
 @pytest.mark.nightly
 def test_rank_and_coverage_in_coloured_noise():
     """Three tones in AR(0.9) noise, 30% missing."""
-    ranks, values, places = [], [], []
+    ranks, values, places, new = [], [], [], []
     for seed in range(100, 160):
-        truth, samples, f = three_tones(seed)
+        truth, samples, f, whole = three_tones(seed)
         found = recover(samples)
+        held = (found.lower <= whole) & (whole <= found.upper)
+        new.append(np.mean(held[np.isnan(samples)]))
         ranks.append(found.rank == 6)
         values.append(np.mean(np.abs(found.signal - truth) <= REACH * found.stderr))
         if found.modes is None or not ranks[-1]:
@@ -248,3 +270,4 @@ def test_rank_and_coverage_in_coloured_noise():
     assert np.mean(ranks) > 0.9
     assert 0.90 < np.mean(values) < 0.98
     assert 0.90 < np.mean(places) < 0.98
+    assert 0.90 < np.mean(new) < 0.98

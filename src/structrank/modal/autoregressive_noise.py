@@ -164,11 +164,34 @@ class Whitening:
         return white - self._innovations(whole)
 
     def predicted(self, noise: NDArray) -> NDArray:
-        """The noise of the whole record that is expected from that at the seen samples."""
-        whole = np.zeros(len(self.seen), dtype=noise.dtype)
+        """The noise of the whole record that is expected from that at the seen samples.
+
+        Parameters
+        ----------
+        noise : ndarray, shape (seen, ...)
+        """
+        whole = np.zeros((len(self.seen), *noise.shape[1:]), dtype=noise.dtype)
         whole[self.seen] = noise
         if not np.all(self.seen):
             whole[~self.seen] = -self._projected(self._innovations(whole))
+        return whole
+
+    def unpredicted(self) -> NDArray:
+        """Variance of the noise of the whole record given that at the seen samples.
+
+        It is the diagonal of the inverse of the precision of the missing samples, which follows
+        from the last one backwards, with the entries inside the band alone (Takahashi).
+        """
+        order, count = len(self.factor) - 1, self.factor.shape[1]
+        inverse = np.zeros((count + order, order + 1))  # [i, k]: between missing samples i, i + k
+        for i in range(count - 1, -1, -1):
+            below = self.factor[1:, i] / self.factor[0, i]
+            for k in range(order, 0, -1):
+                near = [inverse[i + min(j, k), abs(j - k)] for j in range(1, order + 1)]
+                inverse[i, k] = -below @ near
+            inverse[i, 0] = 1 / self.factor[0, i] ** 2 - below @ inverse[i, 1:]
+        whole = np.zeros(len(self.seen))
+        whole[~self.seen] = inverse[:count, 0]
         return whole
 
     def precise(self, columns: NDArray) -> NDArray:

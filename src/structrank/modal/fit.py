@@ -191,7 +191,7 @@ class ModalFit:
             return
         weights, values = self.weights.reshape(self._grid), self.values.reshape(self._grid)
         seen = np.nonzero(weights)  # samples are whitened together
-        for at in self._pieces(seen, model) if self._whitening is None else [seen]:
+        for at in self._pieces(seen, model) if self.whitening is None else [seen]:
             fit, jacobian = model.rows(at)
             w = weights[at]
             rows = self._white(np.column_stack([jacobian, values[at] - fit]) * w[:, None])
@@ -210,20 +210,21 @@ class ModalFit:
         return to_numpy(there).reshape(-1)
 
     @cached_property
-    def _whitening(self) -> Whitening | None:
+    def whitening(self) -> Whitening | None:
+        """What makes the noise of the seen samples white; None if it is white."""
         if self.noise is None or self.weights is None:
             return None
         return self.noise.whitening(self.weights.reshape(-1) != 0)
 
     def _white(self, columns: NDArray) -> NDArray:
         """Columns at the seen samples for noise that is white."""
-        return columns if self._whitening is None else self._whitening.apply(columns)
+        return columns if self.whitening is None else self.whitening.apply(columns)
 
     @property
     def log_determinant(self) -> float:
         """Of the correlations of the noise of all numbers, real and imaginary parts."""
         parts = 2 if np.iscomplexobj(self.values) else 1
-        return 0.0 if self._whitening is None else parts * self._whitening.log_determinant
+        return 0.0 if self.whitening is None else parts * self.whitening.log_determinant
 
     @cached_property
     def _channels(self) -> list[ChannelSamples]:
@@ -265,22 +266,23 @@ class ModalFit:
         return int(seen) * (2 if np.iscomplexobj(self.values) else 1)
 
     @cached_property
-    def _propagation(self) -> ErrorPropagation:
+    def propagation(self) -> ErrorPropagation:
+        """From noise in the samples to numbers that depend on the parameters."""
         return ErrorPropagation(self.R)
 
     def signal_errors(self) -> NDArray:
         """Standard errors of all values of the signal, for unit noise in every real number."""
         errors = [
-            self._propagation.errors(self.model.rows(at)[1])
+            self.propagation.errors(self.model.rows(at)[1])
             for at in self._pieces(_everywhere(self._grid), self.model)
         ]
         return np.concatenate(errors).reshape(self.problem.structure.signal_shape)
 
     def error_draws(self, n: int, rng: np.random.Generator) -> NDArray:
         """Joint errors of all values of the signal, over their standard errors: (n, ...)."""
-        noise = rng.standard_normal((self._propagation.count, n))
+        noise = rng.standard_normal((self.propagation.count, n))
         draws = [
-            self._propagation.draws(self.model.rows(at)[1], noise)
+            self.propagation.draws(self.model.rows(at)[1], noise)
             for at in self._pieces(_everywhere(self._grid), self.model)
         ]
         return np.concatenate(draws).T.reshape(n, *self.problem.structure.signal_shape)
@@ -301,7 +303,7 @@ class ModalFit:
         channels = model.amplitudes.shape[1:] if model.amplitudes.shape[1] > 1 else ()
         shapes = *[model.frequencies.shape] * 2, *[(len(model.amplitudes), *channels)] * 2
         errors = [
-            self._propagation.errors(part, noise).reshape(shape)
+            self.propagation.errors(part, noise).reshape(shape)
             for part, shape in zip((f, d, along, across), shapes, strict=True)
         ]
         return model.to_modes(ModeErrors(*errors))

@@ -80,12 +80,32 @@ def refit_modes(
         error_draws=fit.error_draws,
         noise=noise,
         log_determinant=fit.log_determinant,
+        new_samples=None if noise is None else partial(_new_samples, fit, part),
     )
 
 
 def _modal_errors(fit: ModalFit, part: float) -> NDArray:
     """Standard errors of the signal if the noise in every real number has deviation `part`."""
     return part * fit.signal_errors()
+
+
+def _new_samples(fit: ModalFit, part: float) -> tuple[NDArray, NDArray]:
+    """Noise that is expected in new samples, and their deviations from it for `sigma = 1`.
+
+    A missing sample has noise that its neighbours tell in part, after what the parameters may
+    change there too. A sample in the place of a seen one has noise of its own.
+    """
+    whitening, count = fit.whitening, fit.shape[0]
+    assert whitening is not None
+    seen, at = whitening.seen, (np.arange(count), np.zeros(count, dtype=int))
+    values, jacobian = fit.model.rows(at)
+    expected = whitening.predicted((fit.values.reshape(-1) - values)[seen])
+    expected[seen] = 0.0
+    own = jacobian - np.where(seen[:, None], 0.0, whitening.predicted(jacobian[seen]))
+    variance = np.where(seen, 1.0, whitening.unpredicted())
+    deviation = np.sqrt(variance + (part * fit.propagation.errors(own)) ** 2)
+    shape = fit.problem.structure.signal_shape
+    return expected.reshape(shape), deviation.reshape(shape)
 
 
 def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:

@@ -65,6 +65,9 @@ class Refit(Summary):
         of whitened samples.
     log_determinant : float
         Of the correlation matrix of the noise.
+    new_samples : callable or None
+        Returns the noise that is expected in new samples, and their deviations from it for
+        `sigma = 1`; None if the noise is white.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Refit(Summary):
     error_draws: Callable[[int, np.random.Generator], NDArray] | None = None
     noise: AutoregressiveNoise | None = None
     log_determinant: float = 0.0
+    new_samples: Callable[[], tuple[NDArray, NDArray]] | None = None
 
     @cached_property
     def stderr(self) -> Array:

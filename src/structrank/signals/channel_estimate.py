@@ -76,19 +76,34 @@ def merged(parts: Sequence[Estimate], groups: Sequence[Members]) -> Estimate:
     first = in_channels(parts[0].signal, groups[0])
     signal = np.zeros((*first.shape[:-1], count), dtype=first.dtype)
     stderr, deviation = (np.zeros(signal.shape, dtype=signal.real.dtype) for _ in range(2))
+    expected = np.zeros_like(signal)
     for part, members in zip(parts, groups, strict=True):
         signal[..., list(members)] = in_channels(part.signal, members)
         stderr[..., list(members)] = in_channels(part.stderr, members)
         deviation[..., list(members)] = in_channels(part.new_deviation, members)
+        if part.expected is not None:
+            expected[..., list(members)] = in_channels(part.expected, members)
     modal = all(part.modes is not None or part.rank == 0 for part in parts)
     modes = _union(parts, groups) if modal and any(part.rank for part in parts) else None
     rank = max(part.rank for part in parts) if modes is None else len(modes)
-    signal, stderr, deviation = (x[..., None] for x in (signal, stderr, deviation))
+    signal, stderr, deviation, expected = (
+        x[..., None] for x in (signal, stderr, deviation, expected)
+    )
     noise, errors = _noise(parts, groups), None
     draws = [part.errors for part in parts if part.errors is not None]
     if len(draws) == len(parts):
         errors = partial(_errors, draws, groups, signal)
-    return Estimate(signal, stderr, rank, modes, noise, deviation=deviation, errors=errors)
+    known = any(part.expected is not None for part in parts)
+    return Estimate(
+        signal,
+        stderr,
+        rank,
+        modes,
+        noise,
+        deviation=deviation,
+        errors=errors,
+        expected=expected if known else None,
+    )
 
 
 def _errors(

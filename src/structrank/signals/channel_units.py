@@ -158,7 +158,13 @@ class ChannelUnits:
             None if self.scaled else sigma,
             deviation=deviation,
             errors=None if found.errors is None else partial(self._errors, found.errors),
+            expected=None if found.expected is None else self._expected(found.expected),
         )
+
+    def _expected(self, noise: Array) -> Array:
+        """Expected noise in its own units, with channels along their axis."""
+        noise = from_channels(noise, self.axis)
+        return noise if self.axis is None else noise * self._along(self.sizes, noise)
 
     def _errors(self, draw: ErrorDraws, n: int, rng: np.random.Generator) -> NDArray:
         """Draws of errors over standard errors, with channels along their axis."""

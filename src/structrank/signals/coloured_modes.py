@@ -34,6 +34,10 @@ class ColouredTrust:
     gain : float
         By which the information criterion has to improve on that of white noise. White noise
         improves it by so much in about one of 500 records.
+    rough_gain : float
+        The same for the rough criterion that decides whether to search: it misses part of the gain.
+    rough_orders : int
+        Highest order of noise of the rough criterion.
     memories : float
         Length of the record over the memory of the noise, at least: slower noise may as well be
         a part of the signal that drifts.
@@ -47,6 +51,8 @@ class ColouredTrust:
 
     fewest: int = 60
     gain: float = 5.0
+    rough_gain: float = 2.0
+    rough_orders: int = 2
     memories: float = 3.0
     most: float = 1.0
     share: float = 0.25
@@ -94,7 +100,7 @@ def coloured_fit(
     if time_is_up() or not _applies(problem, known, trust) or (white is not None and white.met):
         return None
     problem = reweighted(problem)
-    if white is not None and not may_be_coloured(white.fit):
+    if white is not None and not may_be_coloured(white.fit, trust):
         return None
     found = coloured_modes(problem, rank=known.rank, undamped=known.undamped, search=trust.search)
     if found is None or not _clearly_better(problem, known, found, white, trust):
@@ -116,7 +122,7 @@ def _applies(problem: Problem, known: Known, trust: ColouredTrust) -> bool:
     return one_series and int(np.count_nonzero(problem.seen)) >= trust.fewest
 
 
-def may_be_coloured(fit: Refit, orders: int = 2) -> bool:
+def may_be_coloured(fit: Refit, trust: ColouredTrust = ColouredTrust()) -> bool:
     """Return whether all modes, or fewer, could leave coloured noise, by a rough criterion.
 
     It takes the likelihood of samples whose last neighbours are seen.
@@ -125,8 +131,7 @@ def may_be_coloured(fit: Refit, orders: int = 2) -> bool:
     ----------
     fit : Refit
         Modes that were fitted for white noise.
-    orders : int
-        Highest order of the noise.
+    trust : ColouredTrust
     """
     assert fit.modes is not None
     structure: Any = fit.problem.structure
@@ -135,7 +140,8 @@ def may_be_coloured(fit: Refit, orders: int = 2) -> bool:
     data, each = float(np.vdot(left, left).real), fit.parameters / max(fit.rank, 1)
     for k in range(fit.rank + 1):
         square = float(np.vdot(left, left).real)
-        for order, log_determinant in enumerate(_rough_determinants(left, seen, orders), start=1):
+        determinants = _rough_determinants(left, seen, trust.rough_orders)
+        for order, log_determinant in enumerate(determinants, start=1):
             rough = information_criterion(
                 square,
                 data,
@@ -144,30 +150,26 @@ def may_be_coloured(fit: Refit, orders: int = 2) -> bool:
                 rank=k,
                 log_determinant=log_determinant,
             )
-            if rough < fit.information:
+            if rough < fit.information - trust.rough_gain:
                 return True
         wave = fit.modes[k : k + 1].signal(structure.lengths)
         left = left - np.where(seen, wave if np.iscomplexobj(left) else wave.real, 0.0)
     return False
 
 
-def _rough_determinants(
-    left: NDArray, seen: NDArray, orders: int, largest: float = 0.999
-) -> Iterator[float]:
+def _rough_determinants(left: NDArray, seen: NDArray, orders: int) -> Iterator[float]:
     """Logarithms of determinants of the correlations of noise, for the orders one, two, ..."""
-    parts = 2 if np.iscomplexobj(left) else 1
-    square = float(np.vdot(left, left).real) / np.count_nonzero(seen) or 1.0
-    row, correlations, error, total = np.zeros(0), np.ones(1), 1.0, 0.0
-    for lag in range(1, orders + 1):
-        pairs = int(np.count_nonzero(seen[lag:] & seen[:-lag]))
-        following = float(np.vdot(left[lag:], left[:-lag]).real) / max(pairs, 1) / square
-        expected = float(row @ correlations[:0:-1])
-        partial = float(np.clip((following - expected) / error, -largest, largest))
-        row = np.append(row - partial * row[::-1], partial)
-        correlations = np.append(correlations, following)
-        error *= 1 - partial**2
-        total += parts * pairs * float(np.log(1 - partial**2))
-        yield total
+    parts, count = 2 if np.iscomplexobj(left) else 1, len(left)
+    for order in range(1, orders + 1):
+        lags = range(1, order + 1)
+        whole = np.all([seen[order - lag : count - lag] for lag in (0, *lags)], axis=0)
+        past = np.stack([left[order - lag : count - lag][whole] for lag in lags], axis=1)
+        now = left[order:][whole]
+        if len(now) <= 2 * order:
+            return
+        error = now - past @ np.linalg.lstsq(past, now, rcond=None)[0]
+        ratio = np.vdot(error, error).real / (np.vdot(now, now).real or 1.0)
+        yield parts * len(now) * float(np.log(max(ratio, np.finfo(float).tiny)))
 
 
 def _clearly_better(

@@ -38,6 +38,8 @@ class Estimate:
     deviation : array or None
         Standard deviation of a new sample from every value; None if it follows from `stderr` and
         `sigma`.
+    expected : array or None
+        Noise of a new sample that is expected from its neighbours; None if it is white.
     errors : callable or None
         Returns joint draws of the errors of the signal over `stderr`, of shape (n, ...), for n and
         a generator; None if they are not known.
@@ -52,6 +54,12 @@ class Estimate:
     X: LowRank | None = None
     deviation: Array | None = None
     errors: ErrorDraws | None = None
+    expected: Array | None = None
+
+    @property
+    def new_sample(self) -> Array:
+        """Expected value of a new sample."""
+        return self.signal if self.expected is None else self.signal + self.expected
 
     @property
     def new_deviation(self) -> Array:
@@ -68,7 +76,7 @@ class Estimate:
         """
         width = reach * self.new_deviation
         width = width * ((1 + 1j) / 2**0.5) if is_complex(self.signal) else width
-        return self.signal - width, self.signal + width
+        return self.new_sample - width, self.new_sample + width
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,9 +65,10 @@ def impute(samples: Any, **options: Any) -> Recovery:
     -------
     Recovery
         Its standard errors are zero at the samples, and so are the widths of its intervals, even
-        where samples lie outside `bounds`; clipped samples are replaced. If nothing is missing, and
-        neither gross errors nor clipped samples are to be found, the samples are returned at once,
-        with rank 0.
+        where samples lie outside `bounds`; clipped samples are replaced. Around modes in coloured
+        noise, gaps have the noise that is expected from their neighbours. If nothing is missing,
+        and neither gross errors nor clipped samples are to be found, the samples are returned at
+        once, with rank 0.
 
     Examples
     --------
@@ -117,7 +118,8 @@ def keep_samples(found: Recovery) -> Recovery:
     Returns
     -------
     Recovery
-        Gross errors that were found, and clipped samples, count as gaps.
+        Gross errors that were found, and clipped samples, count as gaps. Signals in coloured noise
+        have the noise in gaps that is expected from neighbours.
     """
     given = unwrap(found.samples, found.channels, regular=False)
     values = to_numpy(given.values)
@@ -126,21 +128,33 @@ def keep_samples(found: Recovery) -> Recovery:
     def kept(part: Any, elsewhere: Any) -> Any:
         return given.wrap(np.where(missing, to_numpy(as_array(part)), elsewhere))
 
+    signal, lower, upper = (
+        to_numpy(as_array(part)) for part in (found.signal, found.lower, found.upper)
+    )
+    noise = 0.0 if found.noise is None else (lower + upper) / 2 - signal
+    draw = None
+    if found.draw is not None:
+        draw = partial(_kept_draws, found.draw, missing, values, noise)
     return replace(
         found,
-        signal=kept(found.signal, values),
+        signal=kept(signal + noise, values),
         stderr=kept(found.stderr, 0.0),
-        lower=kept(found.lower, values),
-        upper=kept(found.upper, values),
-        draw=None if found.draw is None else partial(_kept_draws, found.draw, missing, values),
+        lower=kept(lower, values),
+        upper=kept(upper, values),
+        draw=draw,
     )
 
 
 def _kept_draws(
-    draw: ErrorDraws, missing: NDArray, values: NDArray, n: int, rng: np.random.Generator
+    draw: ErrorDraws,
+    missing: NDArray,
+    values: NDArray,
+    noise: Any,
+    n: int,
+    rng: np.random.Generator,
 ) -> NDArray:
-    """Draws of the missing values, and the samples elsewhere."""
-    return np.where(missing, draw(n, rng), values)
+    """Draws of the missing values, with the noise that is expected there; samples elsewhere."""
+    return np.where(missing, draw(n, rng) + noise, values)
 
 
 def _complete(samples: Any, settings: Settings, began: float) -> Recovery:

@@ -87,12 +87,13 @@ class Limits:
         """
         parts = [found.signal, found.stderr, *found.interval(interval_reach(self.level))]
         if self.bounds is not None:
-            signal, stderr, spread = (
-                to_numpy(x).astype(float) for x in (found.signal, found.stderr, found.new_deviation)
+            signal, stderr, new, spread = (
+                to_numpy(x).astype(float)
+                for x in (found.signal, found.stderr, found.new_sample, found.new_deviation)
             )
             mean, error = truncated_moments(signal, stderr, *self.bounds)
             low, high = (
-                truncated_quantile((1 + side * self.level) / 2, signal, spread, *self.bounds)
+                truncated_quantile((1 + side * self.level) / 2, new, spread, *self.bounds)
                 for side in (-1, 1)
             )
             parts = [mean, error, np.minimum(low, mean), np.maximum(high, mean)]

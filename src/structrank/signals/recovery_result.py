@@ -47,9 +47,11 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         noise, it is the error of a new sample.
     lower, upper : array, Series, DataFrame or DataArray
         Ends of the intervals that contain a new sample, noise included, with probability `level`;
-        for a complex signal, separate intervals of the real and the imaginary part. Around modes in
-        autoregressive noise they are those of noise that is not known from neighbours: centred at
-        the signal, and wide enough also far from samples.
+        for a complex signal, separate intervals of the real and the imaginary part. Their centre
+        is the signal. Only if modes were fitted in autoregressive noise (`noise`), neighbours tell
+        part of the noise of a missing sample: the centre is the sample that is expected then, and
+        intervals are narrower beside samples. In the place of a seen sample, the new one has noise
+        of its own.
     level : float
     rank : int
     modes : Modes or None

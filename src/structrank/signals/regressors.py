@@ -132,10 +132,10 @@ def with_effect(
         `signal`, `stderr`, `lower` and `upper`.
     """
     signal, stderr, lower, upper = (to_numpy(unwrap(part).values) for part in parts)
-    reach, signal = interval_reach(level), signal + effect
+    reach, centre = interval_reach(level), (lower + upper) / 2 + effect
     width = reach * np.hypot((upper - lower) / (2 * reach), errors)
-    stderr = np.hypot(stderr, errors)
-    return {"signal": signal, "stderr": stderr, "lower": signal - width, "upper": signal + width}
+    signal, stderr = signal + effect, np.hypot(stderr, errors)
+    return {"signal": signal, "stderr": stderr, "lower": centre - width, "upper": centre + width}
 
 
 def _draws(

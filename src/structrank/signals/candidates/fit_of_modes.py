@@ -140,9 +140,12 @@ def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
         stderr = everywhere(fit.sigma or 0.0, fit.y)
     else:
         stderr = everywhere(np.inf, fit.y) if fit.sigma is None else fit.stderr
-    deviation = None
+    deviation = expected = None
     if levels is not None:
         deviation = (stderr**2 + like(levels, fit.y, real=True) ** 2) ** 0.5
+    elif fit.new_samples is not None and fit.sigma is not None:
+        noise, units = fit.new_samples()
+        deviation, expected = like(fit.sigma * units, fit.y, real=True), like(noise, fit.y)
     return Estimate(
         fit.y,
         stderr,
@@ -152,6 +155,7 @@ def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
         X=fit.X,
         deviation=deviation,
         errors=fit.error_draws,
+        expected=expected,
     )
 
 
