@@ -107,7 +107,8 @@ class Table:
 
     def seconds(self, case: int) -> float:
         """Mean processor time of a run."""
-        return float(np.mean([outcome.seconds for outcome in self.outcomes[case]] or [0.0]))
+        known = self.outcomes.get(case, ())
+        return float(np.mean([outcome.seconds for outcome in known] or [0.0]))
 
     def lines(self) -> Iterator[str]:
         yield "| part | signal | noise | interval | coverage | standard error | runs | absent |"

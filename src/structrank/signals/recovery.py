@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._array import memory_advice
 from ..solvers.checkpoint import Checkpoint
+from ..solvers.memory_demand import SMALLER
 from .clipped import given_clipping, recover_clipped
 from .estimation import AUTO
 from .independent import recover_independent
@@ -214,7 +216,8 @@ def recover_with(samples: Any, settings: Settings) -> Recovery:
         return recover_independent(recover_with, samples, settings)
     if settings.times is not None:
         return recover_irregular(samples, settings)
-    request = Request.of(samples, settings)
+    with memory_advice(lambda: SMALLER):
+        request = Request.of(samples, settings)
     values, axis = request.values, request.axis
     clipping = given_clipping(settings.clipped, values, axis)
     if clipping is not None:

@@ -19,6 +19,7 @@ from .._array import (
 from ..io.limits import machine_memory, size_words
 from ..model.problem import Problem
 
+SMALLER = "single precision halves it; a volume can be recovered in patches (recover_patches)"
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
