@@ -14,6 +14,7 @@ from array_api_compat import (
     is_cupy_array,
     is_jax_array,
     is_numpy_namespace,
+    is_torch_array,
 )
 from array_api_compat import numpy as numpy_namespace
 
@@ -101,7 +102,15 @@ def like(values: NDArray | Sequence[Any], reference: Array, *, real: bool = Fals
         dtype = xp.int64
     if is_numpy_namespace(xp):
         return values.astype(dtype, copy=False)
-    return xp.asarray(np.array(values), dtype=dtype, device=device(reference))
+    if not _copies(reference, values):
+        values = np.array(values)
+    return xp.asarray(values, dtype=dtype, device=device(reference))
+
+
+def _copies(reference: Array, values: NDArray) -> bool:
+    """Whether an array is copied anyway, since it moves to a GPU."""
+    moves = is_cupy_array(reference) or (is_torch_array(reference) and reference.is_cuda)
+    return moves and values.flags.c_contiguous and values.flags.writeable
 
 
 def in_single_precision(x: Array) -> Array:

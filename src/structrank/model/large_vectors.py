@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._array import Array, NDArray, is_complex, like
+from .._array import Array, NDArray, is_complex, like, with_precision
 from .sample_range import is_single
 
 Item = TypeVar("Item")
@@ -24,6 +24,7 @@ class LargeVectors:
     drawn: int = 2**20  # random numbers: below, a transform takes longer than they do
     hashed: int = 2**22  # entries of a hash
     piece: int = 2**18  # entries per task, which fit into the cache of a core
+    threads: int = 16  # more do not help; containers may show more cores than they have
 
 
 LARGE = LargeVectors()
@@ -45,7 +46,7 @@ def gaussian(size: int, reference: Array, generator: np.random.Generator) -> Arr
     )
     _fill(numbers, generator)
     kind = np.complex64 if is_single(reference) else np.complex128
-    return like(numbers.view(kind) if is_complex(reference) else numbers, reference)
+    return with_precision(numbers.view(kind) if is_complex(reference) else numbers, reference)
 
 
 def _fill(numbers: NDArray, generator: np.random.Generator) -> None:
@@ -67,5 +68,5 @@ def on_threads(task: Callable[[Item], Found], items: Iterable[Item]) -> list[Fou
     items = list(items)
     if len(items) < 2:
         return [task(item) for item in items]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, LARGE.threads)) as pool:
         return list(pool.map(task, items))
