@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from structrank import StateSpace, identify
-from structrank.systems.order_search import IdentificationSearch
 from structrank.systems.preparation import excited
+from structrank.systems.search_rules import IdentificationSearch
 
 T = 60
 RNG = np.random.default_rng(0)

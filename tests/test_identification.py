@@ -7,9 +7,9 @@ import pytest
 
 from structrank import ConvergenceWarning, StateSpace, identify
 from structrank.systems.completion import GapFilling
-from structrank.systems.order_search import IdentificationSearch
 from structrank.systems.output_error import OutputError
 from structrank.systems.recursion import free_responses, markov_parameters, state_sequence
+from structrank.systems.search_rules import IdentificationSearch
 
 CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"
 

@@ -9,7 +9,8 @@ from structrank import StateSpace, identify
 from structrank.systems.arx import Arx
 from structrank.systems.input_models import input_model, interpolated, interpolation_errors
 from structrank.systems.noise_fits import NoiseFits
-from structrank.systems.order_search import Candidate, IdentificationSearch, Search
+from structrank.systems.order_search import Candidate, Search
+from structrank.systems.search_rules import IdentificationSearch
 
 TRUTH = StateSpace(
     [[0.8, 0.3], [-0.3, 0.8]],
@@ -145,3 +146,46 @@ def test_few_samples_allow_few_parameters():
     assert look.candidate("white", 6, False) is None
     assert look.candidate("arx", 6, False) is not None
     assert Search(fits, [6], IdentificationSearch()).candidate("white", 6, False) is not None
+
+
+def test_offsets_of_held_out_stretches():
+    """The error with offsets is that of a simulation whose first state and offset are fitted."""
+    u, y = record(replace(TRUTH, K=None, innovation_covariance=None), 80, 6)
+    y[20:40] += 3.0
+    fits = NoiseFits([u], [y], [u], [(u, y)], [5], None, 0.0, radius=0.98)
+    look = Search(fits, [1, 2], IdentificationSearch())
+    plain, levelled = look.trials[1].errors(TRUTH, False)
+    assert levelled < 1e-4 < 0.1 < plain
+    plain, levelled = look.trials[0].errors(TRUTH, False)
+    assert max(plain, levelled) < 1e-4
+    look.ranked(("arx", "white"))
+    assert look.drifts
+    known = Search(replace(fits, offset=False), [1, 2], IdentificationSearch())
+    known.ranked(("arx", "white"))
+    assert not known.drifts
+
+
+def test_prediction_errors_are_tried_for_larger_orders_while_they_are_better():
+    look = object.__new__(Search)
+    look.search = IdentificationSearch()
+    look.orders = [1, 2, 3, 4, 5, 6, 7]
+    errors = {2: 0.5, 3: 0.49, 4: 0.3, 5: 0.35, 6: 0.295, 7: 0.1}
+    look._all = lambda pairs: candidates(*((kind, n, errors[n], 0) for kind, n in pairs))
+    assert [c.order for c in look._climbed([2])] == [2, 3, 4, 5, 6]
+    assert [c.order for c in look._climbed([4, 7])] == [4, 7]
+    look.orders = [1, 2, 3]
+    assert [c.order for c in look._climbed([2, 3])] == [2, 3]
+
+
+def test_a_final_model_with_a_slower_mode_than_its_trials_is_not_trusted():
+    def model(pole):
+        return StateSpace([[pole]], [[1.0]], [[1.0]], None)
+
+    look = object.__new__(Search)
+    look.search = IdentificationSearch()
+    look.whole = NoiseFits([], [], [], [], [], None, 0.0, radius=0.9999)
+    best = Candidate("white", 1, (model(0.9), model(0.95), model(0.96)), 0.2, 0.0)
+    assert look.trusted(model(0.95), best)
+    assert look.trusted(model(0.95**0.51), best)
+    assert not look.trusted(model(0.95**0.49), best)
+    assert look.trusted(model(0.0), best)

@@ -12,7 +12,6 @@ from .covariances import empirical_covariances, realization_problem, sampling_no
 from .divisor_fit import DivisorSearch
 from .fitted_model import Estimate, FittedModel
 from .identification import identify
-from .order_search import IdentificationSearch
 from .output_model import OutputModel, StabilityRules, Stabilization
 from .output_orders import LikelihoodRules
 from .outputs import OutputRealization, realize_outputs
@@ -20,6 +19,7 @@ from .predictions import Comparison
 from .random_systems import random_system
 from .realization import NotPositiveReal, RealizationRules, realize
 from .residual_tests import ResidualTests
+from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 from .vibration_modes import VibrationModes
 

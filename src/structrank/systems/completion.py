@@ -10,6 +10,7 @@ import numpy as np
 from .._array import NDArray
 from .._checks import positive, positive_int, random_generator
 from ..model.largest_mu import mu_max
+from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.problem import Problem
 from ..solvers.conditional_gradient import gcgls_states
@@ -78,22 +79,29 @@ def completed(
     seen = ~np.isnan(z)
     hidden = seen & (random_generator(rng).random(z.shape) < filling.hidden)
     errors: list[NDArray] = []
+    starts: list[LowRank] = []
     for result in _path(structure, z, seen & ~hidden, shares, filling.max_iter):
+        starts.append(result.X)
         wrong = np.where(hidden, result.y[..., 0] - z, 0.0)
         errors.append(np.sum(wrong**2, axis=0) / np.maximum(np.sum(hidden, axis=0), 1))
         if len(errors) > 2 and np.sum(errors[-1]) > np.sum(errors[-2]) > np.sum(errors[-3]):
             break
     best = int(np.argmin(np.sum(errors, axis=1)))
-    *_, result = _path(structure, z, seen, shares[: best + 1], filling.max_iter)
+    [result] = _path(structure, z, seen, shares[best : best + 1], filling.max_iter, starts[best])
     return Completed(np.where(seen, z, result.y[..., 0]), np.sqrt(errors[best]), result)
 
 
 def _path(
-    structure: Hankel, z: NDArray, seen: NDArray, shares: tuple[float, ...], max_iter: int
+    structure: Hankel,
+    z: NDArray,
+    seen: NDArray,
+    shares: tuple[float, ...],
+    max_iter: int,
+    start: LowRank | None = None,
 ) -> Iterator[Result]:
     """Solutions for falling mu, each started from the one before."""
     problem = Problem(structure, z[..., None], 1.0, Weighted("lifted", seen[..., None]))
-    largest, start, stop = mu_max(problem), None, Stop(max_iter=max_iter)
+    largest, stop = mu_max(problem), Stop(max_iter=max_iter)
     for share in shares:
         at = replace(problem, mu=share * largest)
         result = iterate(

@@ -2,138 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from .._array import NDArray
-from .completion import GapFilling
-from .integrators import own_part
+from .integrators import own_part, own_radius
 from .maximum_likelihood import MaximumLikelihood
-from .noise_fits import FitRules, Fitted, NoiseFits
-from .quasi_newton import QuasiNewton
+from .noise_fits import Fitted, NoiseFits
 from .recursion import free_responses, state_sequence
+from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 
 LIKELY = ("white", "innovations")
 
 
-@dataclass(frozen=True)
-class IdentificationSearch:
-    """Sizes and tolerances of `identify`.
-
-    Attributes
-    ----------
-    windows : tuple of int
-        Block rows of the subspace method that are tried. Set by hand: common sizes.
-    folds : int
-        Number of stretches of the record. Each is held out once: candidates are fitted to the
-        other ones and simulated over it. Set by hand.
-    early : int
-        Held-out samples, at most half of them, to which the first state of a simulation is fitted.
-        Set by hand.
-    patience : int
-        Orders are tried until as many in a row are no better. Set by hand.
-    nearby : int
-        Slow fits are tried for orders that differ by at most this number from the best order of
-        fast ones. Set by hand.
-    sparse : int
-        One of as many trials is used for slow fits where inputs are missing. Set by hand.
-    at_bound : float
-        A pole is at the bound if its distance from the unit circle is at most this multiple of that
-        of the bound. Set by hand.
-    doubt_of_mode, doubt_of_decay : float
-        Factors for held-out errors of models with oscillating, or only decaying, poles at the
-        bound: they may have fitted drift. Set by hand.
-    plugged : float
-        Standard error of missing inputs, as a share of their spread, up to which candidates take
-        their means for known inputs. Set by hand: it adds a hundredth to the variance.
-    tries : int
-        Candidates that are fitted to all samples, at most, until one has no new pole at the bound.
-        Set by hand.
-    as_good : float
-        Held-out errors within this factor of the least count as equally good. Set by hand.
-    likely : float
-        Fits of maximum likelihood come before ARX models whose error is smaller by up to this
-        factor: those of trials end early, and ARX models take filled gaps for samples. Set by hand.
-    samples : int
-        Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
-        by hand, as for outputs alone.
-    most_unknown : int
-        Missing inputs that are fitted together with the model, at most. Set by hand: the Jacobian
-        has a column for each, so time and memory grow quickly.
-    explained : float
-        Share of the variance of the errors that may remain when missing inputs are moved. If more
-        remains, the moves have fitted noise. Set by hand.
-    joint_steps : int
-        Iteration limit of each fit of missing inputs, before the variance is estimated again. Set
-        by hand.
-    stalled : float
-        The alternation ends once the variance is more than this share of the last one. Set by
-        hand.
-    quiet : float
-        Missing inputs are fitted only if the noise is below this share of the spread of the
-        outputs: otherwise their model is enough. Set by hand.
-    growth : float
-        With `stable=False`, poles are bounded such that no mode grows by more than the exponential
-        of this number over the record. Set by hand: simulated outputs stay finite.
-    constant : float
-        A channel whose spread is below this share of its largest value is constant. Rounding.
-    least_seen : int
-        Samples of each channel that are seen, at least. Set by hand: fewer say nothing.
-    dependent : float
-        Shifted inputs are linearly dependent if a singular value is below this share of the
-        largest. Set by hand: well above rounding, well below noise in inputs.
-    filling : GapFilling
-        How gaps are filled for the subspace method.
-    exact_fit : float
-        Errors up to this multiple of the floor count as equally good: there is no noise. Set by
-        hand.
-    noise_steps : QuasiNewton
-        Steps that find the noise of a held-out stretch. Set by hand.
-    rough, final : FitRules
-        Fits of the candidates, and of the chosen one.
-    """
-
-    windows: tuple[int, ...] = (10, 15)
-    folds: int = 4
-    early: int = 50
-    patience: int = 3
-    nearby: int = 1
-    sparse: int = 2
-    at_bound: float = 1.5
-    doubt_of_mode: float = 1.5
-    doubt_of_decay: float = 1.3
-    plugged: float = 0.1
-    tries: int = 4
-    as_good: float = 1.03
-    likely: float = 1.1
-    samples: int = 4
-    most_unknown: int = 2000
-    explained: float = 0.05
-    joint_steps: int = 10
-    stalled: float = 0.95
-    quiet: float = 0.05
-    growth: float = 10.0
-    constant: float = 1e-12
-    least_seen: int = 5
-    dependent: float = 1e-7
-    filling: GapFilling = field(default_factory=GapFilling)
-    exact_fit: float = 10.0
-    noise_steps: QuasiNewton = field(default_factory=lambda: QuasiNewton(6, 1e-2))
-    rough: FitRules = field(default_factory=lambda: FitRules(20, 1e-3, QuasiNewton(12, 1e-3)))
-    final: FitRules = field(default_factory=FitRules)
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kind and an order: models of all trials, held-out error, Bayesian criterion."""
+    """A kind and an order: models of all trials, held-out error, Bayesian criterion.
+
+    `levelled` is the error if held-out stretches have offsets of their own.
+    """
 
     kind: str
     order: int
     models: tuple[StateSpace, ...]
     error: float
     criterion: float
+    levelled: float = np.inf
 
 
 class Trial:
@@ -172,10 +69,14 @@ class Trial:
             self._fits[key] = training.fitted(kind, order, starts)
         return self._fits[key]
 
-    def error(self, model: StateSpace, exact: bool) -> float:
-        """Error of simulated outputs over that of the mean of the other samples."""
+    def errors(self, model: StateSpace, exact: bool) -> tuple[float, float]:
+        """Held-out error, and the one with offsets of the stretches."""
         if exact:
-            return self._likely_error(model)
+            return self._likely_error(model), np.inf
+        return self._simulated_error(model), self._simulated_error(_levelled(model))
+
+    def _simulated_error(self, model: StateSpace) -> float:
+        """Error of simulated outputs over that of the mean of the other samples."""
         wrong = constant = np.zeros(model.output_count)
         for _, u, y in self.rest:
             early = min(self.search.early, len(y) // 2)
@@ -235,6 +136,18 @@ def simulated(model: StateSpace, u: NDArray, y: NDArray, early: int) -> NDArray:
     return responses(model, u, first_state(model, u[:early], y[:early]))
 
 
+def _levelled(model: StateSpace) -> StateSpace:
+    """The model with an offset of the outputs as more states."""
+    p, m = model.output_count, model.input_count
+    return StateSpace(
+        block_diag(model.A, np.eye(p)),
+        np.concatenate([model.B, np.zeros((p, m))]),
+        np.concatenate([model.C, np.eye(p)], axis=1),
+        model.D,
+        output_offset=model.output_offset,
+    )
+
+
 def responses(model: StateSpace, u: NDArray, state: NDArray) -> NDArray:
     """Simulated outputs from some state; they may leave the range of numbers."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -252,7 +165,13 @@ def trials(whole: NoiseFits, search: IdentificationSearch) -> list[Trial]:
 
 
 class Search:
-    """Candidates of all kinds and orders on all trials."""
+    """Candidates of all kinds and orders on all trials.
+
+    `drifts` tells whether held-out stretches have offsets of their own: this is so if the best
+    candidate is better with them.
+    """
+
+    drifts = False
 
     def __init__(self, whole: NoiseFits, orders: list[int], search: IdentificationSearch) -> None:
         self.whole, self.orders, self.search = whole, orders, search
@@ -273,10 +192,14 @@ class Search:
             return None
         models = tuple(fit.model for fit in found)
         pairs = zip(self.trials, models, strict=True)
-        errors = [trial.error(model, exact) * self.doubt(model) for trial, model in pairs]
-        error = float(np.exp(np.mean(np.log(errors))))
+        both = [np.multiply(trial.errors(m, exact), self.doubt(m)) for trial, m in pairs]
+        error, levelled = np.exp(np.mean(np.log(both), axis=0))
         criterion = -2 * np.mean([fit.loglikelihood for fit in found]) + count * np.log(samples)
-        return Candidate(kind, order, models, error, float(criterion))
+        return Candidate(kind, order, models, float(error), float(criterion), float(levelled))
+
+    def error(self, candidate: Candidate) -> float:
+        """Held-out error by which candidates are compared."""
+        return candidate.levelled if self.drifts else candidate.error
 
     def doubt(self, model: StateSpace) -> float:
         """Factor for errors of models that have a pole at the bound."""
@@ -287,28 +210,54 @@ class Search:
             return 1.0
         return self.search.doubt_of_mode if np.any(at_bound.imag) else self.search.doubt_of_decay
 
+    def trusted(self, model: StateSpace, best: Candidate) -> bool:
+        """Whether the poles of the final model are no slower than those of the trials."""
+        doubts, times = zip(*((self.doubt(m), self._duration(m)) for m in best.models), strict=True)
+        slow = self._duration(model) > self.search.slower * np.median(times)
+        return not slow and self.doubt(model) <= float(np.median(doubts))
+
+    def _duration(self, model: StateSpace) -> float:
+        """Samples until the slowest mode has fallen to 1/e; integrators do not count."""
+        radius = own_radius(model.A, self.whole.integrators)
+        return np.inf if radius >= 1 else float(-1 / np.log(max(radius, 1e-300)))
+
     def ranked(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates, the best one first, by the rule in the docstring of `identify`."""
         fast = tuple(kind for kind in kinds if kind != "innovations")
         found = self._first_look(fast)
         if not found:
             return []
+        if self.whole.offset and not (self.exact or self.whole.integrators):
+            self.drifts = min(c.levelled for c in found) < min(c.error for c in found)
         order, likely = self._best_orders(found)
         near = [n for n in self.orders if abs(n - order) <= self.search.nearby or n == likely]
         if self.exact:
             self.trials = self.trials[:: self.search.sparse]
             pairs = [(kind, n) for n in near for kind in fast if kind == "white" or n == order]
             found = self._all(pairs)
-            near = sorted(set(self._best_orders(found)))
+            near = sorted({order, *self._best_orders(found)})
         if "innovations" in kinds:
-            found += self._all([("innovations", n) for n in near])
+            found += self._climbed(near)
         return self._sorted(found)
 
+    def _climbed(self, near: list[int]) -> list[Candidate]:
+        """Prediction-error fits of some orders, and of larger ones until a pair is no better."""
+        found = self._all([("innovations", n) for n in near])
+        while found and found[-1].order < self._least_order(found) + 2:
+            larger = self._all([("innovations", n) for n in self.orders if n > found[-1].order][:1])
+            if not larger:
+                break
+            found += larger
+        return found
+
     def _best_orders(self, found: list[Candidate]) -> tuple[int, int]:
-        """The order of the best candidate, and that of the best one by maximum likelihood."""
-        best = min(found, key=lambda c: c.error).order
+        """The least order that is as good as the best, of all fits and of maximum likelihood."""
         likely = [c for c in found if c.kind in LIKELY]
-        return best, min(likely, key=lambda c: c.error).order if likely else best
+        return self._least_order(found), self._least_order(likely or found)
+
+    def _least_order(self, found: list[Candidate]) -> int:
+        enough = self.search.as_good * min(map(self.error, found))
+        return min(c.order for c in found if self.error(c) <= enough)
 
     def _all(self, pairs: list[tuple[str, int]]) -> list[Candidate]:
         """Candidates of given kinds and orders, as far as there are starts for them."""
@@ -319,16 +268,16 @@ class Search:
         """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
         ranked = []
         while found:
-            least = min(c.error for c in found)
+            least = min(map(self.error, found))
             likely = [
-                c for c in found if c.kind in LIKELY and c.error <= self.search.likely * least
+                c for c in found if c.kind in LIKELY and self.error(c) <= self.search.likely * least
             ]
-            first = min(likely or found, key=lambda c: c.error)
+            first = min(likely or found, key=self.error)
             same = (c for c in found if c.kind == first.kind)
-            close = [c for c in same if c.error <= self.search.as_good * first.error]
+            close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
             best = min(close, key=lambda c: c.criterion)
             if least <= (enough := self.search.exact_fit * self.search.rough.floor):
-                exact = [c for c in found if c.error <= enough]
+                exact = [c for c in found if self.error(c) <= enough]
                 best = min(exact, key=lambda c: (c.order, c.kind != "white"))
             ranked.append(best)
             found = [c for c in found if c is not best]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._array import NDArray
 from .._checks import not_negative_int, positive, positive_int
-from .order_search import IdentificationSearch
+from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 
 
