@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import nightly
@@ -9,9 +11,16 @@ from scipy.linalg import solve_discrete_lyapunov, toeplitz
 from scipy.optimize import minimize
 
 from structrank import impute, recover
-from structrank.components import Components, Season, fit_series
+from structrank.components import Components, Season, fit_either_scale, fit_series
 from structrank.components.autoregression import autoregression, burg
-from structrank.components.likelihood import ComponentFit, most_likely, without_vanished
+from structrank.components.conditioning import gaussian, records
+from structrank.components.covariances import SampleCovariances
+from structrank.components.likelihood import (
+    ComponentFit,
+    LikelihoodSearch,
+    most_likely,
+    without_vanished,
+)
 from structrank.components.noise_floor import noise_floor, seen_values
 from structrank.components.seasons import find_seasons
 from structrank.signals.stacking import simplex_weights
@@ -57,6 +66,61 @@ def test_derivatives_are_those_of_finite_differences(rng):
     steps = 1e-5 * np.eye(len(parameters))
     literal = [(value(parameters + h) - value(parameters - h)) / 2e-5 for h in steps]
     np.testing.assert_allclose(EVERYTHING.gradient(parameters, score), literal, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [0, 1, 4])
+@pytest.mark.parametrize("measured", [False, True])
+def test_covariances_and_filter_have_the_same_likelihood_and_gradient(order, measured, rng):
+    seasons = {"season": Season(6, (1, 3)), "second": Season(9, (2,))}
+    drifts = ("level", "slope", "season", "second season")
+    parts = Components(40, True, order=order, drifts=drifts, measured=measured, **seasons)
+    y = rng.standard_normal(40)
+    y[[0, 3, 4, 20, 39]] = np.nan
+    noise = rng.uniform(0.5, 1, 40) if measured else None
+    parameters = rng.normal(-2, 0.3, len(parts.names))
+    parameters[len(parts.names) - order :] += 2
+    score = value_and_gradient(gaussian(parts, parameters, noise), records([y]))
+    value, gradient = SampleCovariances(parts, y, noise).score(parameters)
+    np.testing.assert_allclose(value, score.value, rtol=1e-10)
+    np.testing.assert_allclose(gradient, parts.gradient(parameters, score), rtol=1e-7, atol=1e-9)
+
+
+def test_covariances_that_are_not_positive_definite_are_refused():
+    parts = Components(3, measured=True)
+    with pytest.raises(ValueError, match="not positive definite"):
+        SampleCovariances(parts, np.zeros(3), np.zeros(3)).score(np.zeros(0))
+
+
+@pytest.mark.parametrize("dense", [0.0, np.inf])
+def test_a_fit_does_not_depend_on_how_the_likelihood_is_computed(dense, rng):
+    y = np.cumsum(rng.standard_normal(50)) / 5
+    parts = Components(50, drifts=("level",))
+    start = {"white": -2.0, "level": -3.0}
+    usual = most_likely(parts, y, start)
+    fit = most_likely(parts, y, start, LikelihoodSearch(dense=dense))
+    np.testing.assert_allclose(fit.loglikelihood, usual.loglikelihood, rtol=1e-6)
+
+
+def test_growth_by_a_share_is_fitted_to_logarithms(rng):
+    pattern = np.array([0.5, -0.2, 0.1, -0.4])[np.arange(48) % 4]
+    logarithm = 3 + np.cumsum(0.03 + 0.05 * rng.standard_normal(48)) + pattern
+    fitted = fit_either_scale(np.exp(logarithm))
+    assert fitted.logarithmic
+    y = np.append(logarithm[:40], np.full(8, np.nan))
+    (found,) = fitted.smooth([np.exp(y)])
+    (twin,) = replace(fitted, logarithmic=False).smooth([y])
+    np.testing.assert_allclose(found.signal, np.exp(twin.signal))
+    np.testing.assert_allclose(found.stderr, np.exp(twin.signal) * twin.stderr)
+    np.testing.assert_allclose(found.deviation, np.exp(twin.signal) * twin.deviation)
+    y[5] = np.nan
+    gap = np.where(np.arange(48) == 5, -1.0, np.exp(y))  # -1 has no logarithm
+    (with_gap,) = fitted.smooth([gap])
+    (without,) = fitted.smooth([np.exp(y)])
+    np.testing.assert_allclose(with_gap.signal, without.signal)
+
+
+def test_negative_samples_have_no_logarithms(rng):
+    assert not fit_either_scale(rng.standard_normal(30)).logarithmic
 
 
 def test_a_season_repeats():

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 
 from structrank import Forecast, forecast, load
 from structrank.io.appending import appended
-from structrank.signals.forecast_average import _drift, _naive, _seasonal
+from structrank.signals.forecast_rules import damped_trend, drift, naive, seasonal
 
 PAST, ALL, STEPS = 32, 40, 4
 
@@ -83,8 +83,9 @@ def test_an_update_is_the_forecast_by_the_same_models_on_the_whole_series(ahead)
     (group,) = ahead.model.groups
     components, deviation = literal_components(group.average.fitted, y, STEPS)
     modes = literal_modes(group.modes, y, STEPS)
-    parts = {"components": components, "modes": modes, "naive": _naive(y, STEPS)}
-    parts |= {"drift": _drift(y, STEPS), "seasonal naive": _seasonal(y, STEPS, 4)}
+    parts = {"components": components, "modes": modes, "naive": naive(y, STEPS)}
+    parts |= {"drift": drift(y, STEPS), "seasonal naive": seasonal(y, STEPS, 4)}
+    parts["damped trend"] = damped_trend(y, STEPS, 4)
     assert {"components", "seasonal naive"} <= set(ahead.weights)
     mean = sum(w * parts[name] for name, w in ahead.weights.items())
     np.testing.assert_allclose(later.mean, mean, rtol=1e-6)

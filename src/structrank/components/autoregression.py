@@ -7,22 +7,24 @@ import numpy as np
 from .._array import NDArray
 
 
-def autoregression(variance: complex, partial: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-    """Matrices of an autoregressive process by the Levinson recursion.
+def autoregression(
+    variance: complex | NDArray, partial: NDArray
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Matrices of an autoregressive process, or of several, by the Levinson recursion.
 
     They are analytic functions of the arguments, so complex steps give exact derivatives.
 
     Parameters
     ----------
-    variance : float or complex
+    variance : float, complex or ndarray, shape (...)
         Of the process.
-    partial : ndarray
+    partial : ndarray, shape (..., order)
         Partial autocorrelations, between -1 and 1. The process is stable for all of them.
 
     Returns
     -------
     row, error, covariances : ndarray
-        Coefficients of the past values, variance of the prediction error (of shape ()), and
+        Coefficients of the past values, variance of the prediction error (of shape (...)), and
         covariances at the lags zero to order - 1.
 
     Examples
@@ -33,14 +35,43 @@ def autoregression(variance: complex, partial: NDArray) -> tuple[NDArray, NDArra
     >>> row, float(error), covariances
     (array([0.5]), 0.75, array([1.]))
     """
-    row = np.zeros(0, dtype=partial.dtype)
-    covariances, error = np.array([variance]), variance
-    for reflection in partial:
-        following = row @ covariances[:0:-1] + reflection * error
-        covariances = np.append(covariances, following)
-        row = np.append(row - reflection * row[::-1], reflection)
+    error = np.asarray(variance)[..., None]
+    row, covariances = partial[..., :0], error
+    for k in range(partial.shape[-1]):
+        reflection = partial[..., k : k + 1]
+        following = np.sum(row * covariances[..., :0:-1], axis=-1, keepdims=True)
+        covariances = np.concatenate([covariances, following + reflection * error], axis=-1)
+        row = np.concatenate([row - reflection * row[..., ::-1], reflection], axis=-1)
         error = error * (1 - reflection**2)
-    return row, np.asarray(error), covariances[:-1]
+    return row, np.asarray(error[..., 0]), covariances[..., :-1]
+
+
+def autoregression_slopes(parameters: NDArray, step: float = 1e-20) -> tuple[NDArray, ...]:
+    """Derivatives of what `autoregression` returns, by complex steps.
+
+    Parameters
+    ----------
+    parameters : ndarray
+        Logarithm of the variance, then inverse hyperbolic tangents of the partial autocorrelations.
+    step : float
+        Small enough that its square vanishes.
+
+    Returns
+    -------
+    row, error, covariances : ndarray
+        With one more axis before the others, for the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.components.autoregression import autoregression_slopes
+    >>> autoregression_slopes(np.array([0.0, 0.0]))[0]
+    array([[0.],
+           [1.]])
+    """
+    moved = parameters + 1j * step * np.eye(len(parameters))
+    found = autoregression(np.exp(moved[:, 0]), np.tanh(moved[:, 1:]))
+    return tuple(part.imag / step for part in found)
 
 
 def burg(values: NDArray, most: int, largest: float = 0.9999) -> tuple[NDArray, NDArray]:

@@ -50,6 +50,11 @@ class SeriesEstimate:
     deviation: NDArray
     sigma: float | None
 
+    def exponential(self) -> SeriesEstimate:
+        """The same for the exponential of the series: its median, and deviations to first order."""
+        signal = np.exp(self.signal)
+        return SeriesEstimate(signal, signal * self.stderr, signal * self.deviation, None)
+
 
 @savable()
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,8 @@ class FittedSeries:
     averaging : Averaging
     noise : ndarray or None
         Standard deviation of the noise of every sample, in units of the scale, if it is known.
+    logarithmic : bool
+        They are fits of the logarithm of the series.
     """
 
     fits: list[ComponentFit]
@@ -72,6 +79,7 @@ class FittedSeries:
     scale: float
     averaging: Averaging = Averaging()
     noise: NDArray | None = None
+    logarithmic: bool = False
 
     @cached_property
     def weights(self) -> NDArray:
@@ -101,11 +109,14 @@ class FittedSeries:
         Parameters
         ----------
         samples : sequence of ndarray
-            NaN where missing.
+            NaN where missing. Samples without a logarithm count as missing if it is needed.
         """
+        if self.logarithmic:
+            samples = [np.log(np.where(y > 0, y, np.nan)) for y in samples]
         records = [(y - self.offset) / self.scale for y in samples]
         found = [fit.smooth(records, self.noise) for fit in self.fits]
-        return [self._average(found, record) for record in range(len(records))]
+        averages = [self._average(found, record) for record in range(len(records))]
+        return [one.exponential() for one in averages] if self.logarithmic else averages
 
     def seen_values(self, samples: NDArray) -> SeenValues | None:
         """The series at its seen samples, if as much of it is noise as can be.

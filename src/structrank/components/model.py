@@ -11,7 +11,7 @@ from .._array import NDArray
 from ..io.saved_results import savable
 from ..systems import StateSpace
 from ..systems.likelihood import Score
-from .autoregression import autoregression
+from .autoregression import autoregression, autoregression_slopes
 
 DRIFTS = ("level", "slope", "season", "second season")
 
@@ -168,7 +168,7 @@ class Components:
             P[own, own] = toeplitz(covariances)
         return H, np.diag(noise), P
 
-    def gradient(self, parameters: NDArray, score: Score, step: float = 1e-20) -> NDArray:
+    def gradient(self, parameters: NDArray, score: Score) -> NDArray:
         """Derivatives of the log-likelihood by the parameters, from those by the matrices.
 
         Parameters
@@ -176,27 +176,23 @@ class Components:
         parameters : ndarray
         score : Score
             Derivatives with respect to what `matrices` returns.
-        step : float
-            Imaginary step for the autoregressive part, small enough that its square vanishes.
         """
         noise, at = np.einsum("...ii->...i", score.W), self.states
         noise = noise if noise.ndim == 1 else np.sum(noise, axis=0)  # it differs between samples
         slopes = [] if self.measured else [np.sum(noise[:1])]
         slopes += [np.sum(noise[1:][at[name]]) for name in self.drifts]
         count = len(slopes)
-        gradient = np.concatenate([slopes * np.exp(parameters[:count]), np.zeros(len(parameters))])
+        own_part = np.zeros(len(parameters) - count)
+        gradient = np.concatenate([slopes * np.exp(parameters[:count]), own_part])
         own = at["autoregression"]
         if self.order:
             covariance = score.covariance[own, own]
             lags = np.array([np.trace(covariance, k) for k in range(self.order)])
             lags[1:] += [np.trace(covariance, -k) for k in range(1, self.order)]
-        for k in range(count, len(parameters)):
-            moved = parameters[count:].astype(complex)
-            moved[k - count] += 1j * step
-            row, error, covariances = autoregression(np.exp(moved[0]), np.tanh(moved[1:]))
-            change = score.H[1 + own.start, own] @ row.imag + lags @ covariances.imag
-            gradient[k] = (change + noise[1 + own.start] * error.imag) / step
-        return np.asarray(gradient[: len(parameters)])
+            row, error, covariances = autoregression_slopes(parameters[count:])
+            gradient[count:] = row @ score.H[1 + own.start, own] + covariances @ lags
+            gradient[count:] += noise[1 + own.start] * error
+        return np.asarray(gradient)
 
     def system(self, parameters: NDArray) -> StateSpace:
         """The system with these parameters.

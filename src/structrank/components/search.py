@@ -97,7 +97,7 @@ def fit_series(
     """
     offset, scale = float(np.nanmean(y)), float(np.nanstd(y)) or 1.0
     known = known_seasons((y - offset) / scale, periods) if periods else None
-    part = _stretch(y, max(search.stretch, round(search.cycles * max(periods, default=0))))
+    part = fitted_part(y, periods, search)
     noise = None if noise is None else noise / scale
     series = _Series((y[part] - offset) / scale, None if noise is None else noise[part])
     tried = _seasons(series.y, search) if known is None else [known, ()]
@@ -124,8 +124,20 @@ class _Series:
         return Components(len(self.y), season=season, second=second, measured=measured, **parts)
 
 
-def _stretch(y: NDArray, longest: int) -> slice:
-    """The stretch of a series with most samples."""
+def fitted_part(
+    y: NDArray, periods: Sequence[float] = (), search: ComponentSearch = ComponentSearch()
+) -> slice:
+    """The stretch of a series that parameters are fitted to: the one with most samples.
+
+    Parameters
+    ----------
+    y : ndarray
+        NaN where missing.
+    periods : sequence of float
+        Known seasons, in samples.
+    search : ComponentSearch
+    """
+    longest = max(search.stretch, round(search.cycles * max(periods, default=0)))
     if len(y) <= longest:
         return slice(None)
     seen = np.concatenate([[0], np.cumsum(~np.isnan(y))])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._array import NDArray
+
 
 class TwoLevels:
     """Residuals as noise of two levels: that of good samples, and gross errors.
@@ -64,3 +66,33 @@ def deviation_by_median(residuals: np.ndarray) -> float:
     if np.iscomplexobj(residuals):
         unit_median = np.sqrt(np.log(2))
     return float(np.median(np.abs(residuals)) / unit_median)
+
+
+def is_rounded(values: NDArray, digits: int = 7) -> bool:
+    """Whether no number has more decimal digits than recorded ones usually have.
+
+    Digits are counted from the first one of each number, or from that of the largest number, with
+    one more. What is rounded has noise, of the size of its last digit.
+
+    Parameters
+    ----------
+    values : ndarray
+    digits : int
+        The usual largest number of digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.scale import is_rounded
+    >>> is_rounded(np.array([0.1, 2.35e-5, -1200.0])), is_rounded(np.array([1 / 3]))
+    (True, False)
+    """
+    numbers = np.stack([np.real(values), np.imag(values)]).astype(float)
+    sizes = np.abs(numbers[numbers != 0])
+    if not sizes.size:
+        return True
+    first = np.floor(np.log10(sizes))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers far below normal ones
+        own, common = (sizes * 10.0**p for p in (digits - 1 - first, digits - np.max(first)))
+        pairs = [np.abs(scaled - np.rint(scaled)) for scaled in (own, common)]
+    return any(np.all(rest < 1e-6) for rest in pairs)  # far above the rounding of doubles

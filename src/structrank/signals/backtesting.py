@@ -36,6 +36,8 @@ class ForecastSearch:
         with it.
     largest_part : float
         Largest share of the series in one of these forecasts. Taste.
+    fewest_steps : int
+        Steps of such a forecast, at least: errors of one step alone say little. Taste.
     shortest_past : float
         Smallest share of the series before them. Taste.
     more : int
@@ -50,6 +52,7 @@ class ForecastSearch:
     fewest_samples: int = 8
     origins: int = 3
     largest_part: float = 1 / 4
+    fewest_steps: int = 4
     shortest_past: float = 1 / 2
     more: int = 1
     first_share: float = 0.3
@@ -193,7 +196,7 @@ def forecast_past(
         selection = how.select(values)
     rows_seen = np.any(~np.isnan(values.reshape(len(values), -1)), axis=1)
     values = values[: np.flatnonzero(rows_seen)[-1] + 1]
-    ahead = min(steps, int(search.largest_part * len(values)))
+    ahead = min(max(steps, search.fewest_steps), int(search.largest_part * len(values)))
     errors: dict[int, list[NDArray]] = defaultdict(list)
     variances: dict[int, list[NDArray]] = defaultdict(list)
     origins: dict[int, list[int]] = defaultdict(list)

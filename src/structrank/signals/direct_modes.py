@@ -19,6 +19,7 @@ from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..modal.restarts import Restarts
 from ..model.problem import Problem
+from ..model.scale import is_rounded
 from ..selection.holdout import held_out_parts
 from ..selection.whiteness import WhitenessTest, is_white
 from .solutions import Known
@@ -149,12 +150,14 @@ def direct_fit(
     if modes is None and not undamped:
         modes = exact_modes(problem, known.rank)
     met, white = explained(problem, modes, search)
+    rounded = is_rounded(to_numpy(problem.b)[problem.seen])  # modes do not meet them exactly
     if not (met or given):
+        greedy = replace(search.greedy, patient_numbers=0) if rounded else search.greedy
         with watched(search.greedy_share * seconds_left()):
-            modes = greedy_modes(problem, rank=known.rank, undamped=undamped, search=search.greedy)
+            modes = greedy_modes(problem, rank=known.rank, undamped=undamped, search=greedy)
         met, white = explained(problem, modes, search)
     few = number_count(problem) <= search.few
-    if few and not (met or white or undamped or given) and not time_is_up():
+    if few and not (met or white or undamped or given or rounded) and not time_is_up():
         others = greedy_modes(problem, rank=known.rank, undamped=True, search=search.greedy)
         if explained(problem, others, search)[0]:
             modes, undamped, met = others, True, True

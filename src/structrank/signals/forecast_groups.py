@@ -187,8 +187,7 @@ def _forecast_group(
     fit = how.extrapolate(past.selection, past.rank, len(values) + steps)
     average, free = None, known is how.channels is how.sigma is None and not how.undamped
     if free and not np.iscomplexobj(values) and not time_is_up():
-        modal = to_numpy(fit.y)[len(values) :]
-        average = average_forecasts(values, steps, modal, past, seasons=how.seasons)
+        average = average_forecasts(values, to_numpy(fit.y), past, seasons=how.seasons)
     assert fit.modes is not None  # a Hankel structure has modes
     own = None if average is None else average.model
     error = past.error if own is None else own.error

@@ -57,10 +57,13 @@ def forecast(
 
     The modes that fit the series are extrapolated. Their number is the one that would have forecast
     the last parts of the series best. A real series without known rank is also forecast by its
-    components (trend, season, autoregressive part, noise), and by the rules "the last value", "the
-    last value and its drift" and "the last season". All of them forecast the last parts of the
-    series, and are averaged by these errors; the result says with which weights. The intervals
-    have the size of these errors. A warning says if they exceed the deviation of the series.
+    components (trend, season, autoregressive part, noise), or by those of its logarithm if these
+    are more likely, and by the rules "the last value", "the last value and its drift", "the last
+    season" and exponential smoothing with a damped trend. All of them forecast the last parts of
+    the series, and are averaged by these errors; the result says with which weights. Modes that
+    leave white noise are extrapolated alone, and modes that grow without support are left out. The
+    intervals have the size of these errors. A warning says if they exceed the deviation of the
+    series.
 
     Parameters
     ----------

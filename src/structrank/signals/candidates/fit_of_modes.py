@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..._array import Array, NDArray, like
+from ..._array import Array, NDArray, like, to_numpy
 from ..._checks import random_generator
 from ..._watch import time_is_up
 from ...modal.modes import NoModes
@@ -14,6 +14,7 @@ from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...modal.restarts import modes_by_restarts
 from ...model.problem import Problem
+from ...model.scale import is_rounded
 from ...solvers.result import Result
 from ..coloured_modes import coloured_fit
 from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_anew, fit_without
@@ -65,6 +66,8 @@ class FitOfModes(Candidate):
 
     def last_estimate(self, problem: Problem, known: Known) -> Estimate | None:
         if known.mu is not None or not problem.structure.has_modes:
+            return None
+        if is_rounded(to_numpy(problem.b)[problem.seen]):  # modes do not meet them exactly
             return None
         weighted, rng = reweighted(problem, known.weights), random_generator(known.rng)
         for undamped in (True,) if known.undamped else (True, False):
