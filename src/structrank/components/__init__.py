@@ -1,5 +1,6 @@
-"""A series as a sum of trend, season, autoregressive part and noise, fitted by likelihood."""
+"""Series and channels as sums of trend, season, autoregressive part and noise."""
 
+from .joint import FittedChannels, fit_channels
 from .mixture import FittedSeries, SeriesEstimate
 from .model import Components, Season
 from .scales import fit_either_scale
@@ -7,9 +8,11 @@ from .search import fit_series
 
 __all__ = [
     "Components",
+    "FittedChannels",
     "FittedSeries",
     "Season",
     "SeriesEstimate",
+    "fit_channels",
     "fit_either_scale",
     "fit_series",
 ]

@@ -30,6 +30,12 @@ class Averaging:
 
     temperature: float = 4.0
 
+    def weights(self, criteria: Sequence[float]) -> NDArray:
+        """Weights of fits from their information criteria, the least one first."""
+        excess = np.array(criteria) - criteria[0]
+        weights = np.exp(-excess / (2 * self.temperature))
+        return np.asarray(weights / np.sum(weights))
+
 
 @dataclass(frozen=True, eq=False)
 class SeriesEstimate:
@@ -84,9 +90,7 @@ class FittedSeries:
     @cached_property
     def weights(self) -> NDArray:
         """The weight of each fit."""
-        criteria = np.array([fit.information for fit in self.fits])
-        weights = np.exp((criteria[0] - criteria) / (2 * self.averaging.temperature))
-        return np.asarray(weights / np.sum(weights))
+        return self.averaging.weights([fit.information for fit in self.fits])
 
     @property
     def order(self) -> int:

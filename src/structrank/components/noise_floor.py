@@ -43,21 +43,21 @@ class FloorRule:
 
 @dataclass(frozen=True, eq=False)
 class SeenValues:
-    """A series at its seen samples, if all of the floor is noise.
+    """A series at its seen samples, if all of the floor is noise; channels are on later axes.
 
     Attributes
     ----------
     seen : ndarray of bool
     mean, variance : ndarray
         Of the signal; those of missing samples mean nothing.
-    noise : float
-        Variance of the noise.
+    noise : float or ndarray
+        Variance of the noise, of each channel if there are several.
     """
 
     seen: NDArray
     mean: NDArray
     variance: NDArray
-    noise: float
+    noise: float | NDArray
 
     def mean_square_errors(self, signal: NDArray, scale: float) -> NDArray:
         """Mean square errors of a signal at seen samples, which may be any estimate of it.
@@ -71,8 +71,9 @@ class SeenValues:
         scale : float
             Errors are so much larger than the fit believes, by samples that it did not see.
         """
-        distance = (signal - self.mean)[self.seen]
-        return np.asarray(scale**2 * self.variance + np.mean(distance**2))
+        distance = np.where(self.seen, signal - self.mean, 0.0)
+        mean = np.sum(distance**2, axis=0) / np.sum(self.seen, axis=0)
+        return np.asarray(scale**2 * self.variance + mean)
 
 
 def noise_floor(fit: ComponentFit, rule: FloorRule = FloorRule()) -> float:

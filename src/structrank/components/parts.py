@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from .._array import NDArray
+from .likelihood import ComponentFit
 from .mixture import FittedSeries
 
 TREND, SEASON, SECOND, CYCLE = "trend", "season", "second season", "autoregressive part"
+NAMES = {"level": TREND, "season": SEASON, "second season": SECOND, "autoregression": CYCLE}
 
 
 def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
@@ -39,15 +41,20 @@ def series_parts(fitted: FittedSeries, samples: NDArray) -> dict[str, NDArray]:
     (['trend', 'season'], True)
     """
     record = (samples - fitted.offset) / fitted.scale
-    names = {"level": TREND, "season": SEASON, "second season": SECOND, "autoregression": CYCLE}
     parts: dict[str, NDArray] = {}
     for weight, fit in zip(fitted.weights, fitted.fits, strict=True):
         states = fit.smooth([record], fitted.noise).states[:, :, 0, 0]
-        shown = fit.components.matrices(fit.parameters)[0][0]
-        for key, at in fit.components.states.items():
-            name = names.get(key)
-            if name is not None and at.stop > at.start:
-                part = fitted.scale * weight * (states[:, at] @ shown[at])
-                parts[name] = parts.get(name, np.zeros(len(samples))) + part
+        for name, part in shown_parts(fit, states).items():
+            parts[name] = parts.get(name, np.zeros(len(samples))) + fitted.scale * weight * part
     parts[TREND] = parts[TREND] + fitted.offset
-    return {name: parts[name] for name in names.values() if name in parts}
+    return {name: parts[name] for name in NAMES.values() if name in parts}
+
+
+def shown_parts(fit: ComponentFit, states: NDArray) -> dict[str, NDArray]:
+    """What the states of a fit, of shape (samples, states), show of each component."""
+    shown = fit.components.matrices(fit.parameters)[0][0]
+    return {
+        NAMES[key]: states[:, at] @ shown[at]
+        for key, at in fit.components.states.items()
+        if key in NAMES and at.stop > at.start
+    }

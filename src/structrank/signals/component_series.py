@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from ..components import fit_series
+from ..components import fit_channels, fit_series
+from ..components.likelihood import ComponentFit
 from ..components.parts import CYCLE, TREND, series_parts
 from ..io.containers import required_pandas, unwrap
 from ..io.sampling import Sampling
@@ -227,11 +228,13 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
         parts = _modal_parts(found.modes, signal, found.channels)
     elif found.channels is None and signal.ndim == 1 and not np.iscomplexobj(signal):
         parts = _series_parts(samples, found)
+    elif found.channels is not None and signal.ndim == 2 and not np.iscomplexobj(signal):
+        parts = _table_parts(samples, found, found.channels)
     else:
         raise ValueError(
             f"the signal of shape {signal.shape} was found as {found.candidate.label!r}, which has "
-            'no components: recover it with kind="refit", which finds oscillations, or recover one '
-            "real series at a time, which has a trend and a season"
+            'no components: recover it with kind="refit", which finds oscillations, or recover '
+            "real series along one axis, which have trends and seasons"
         )
     total = sum(parts.values(), np.zeros_like(signal))
     other = np.where(found.left, 0.0, signal - total)
@@ -251,11 +254,31 @@ def _series_parts(samples: NDArray, found: Recovery) -> dict[str, NDArray]:
     """The parts of a series by its state-space model."""
     noise = found.sigma if np.ndim(found.sigma) else None
     fitted = fit_series(samples, periods=found.seasons, noise=noise)
+    return _named(series_parts(fitted, samples), fitted.fits, found.sampling)
+
+
+def _table_parts(samples: NDArray, found: Recovery, axis: int) -> dict[str, NDArray]:
+    """The parts of channels by the state-space models of their groups."""
+    table = np.moveaxis(samples, axis, 1)
+    parts: dict[str, NDArray] = {}
+    for members in found.groups:
+        fitted = fit_channels(table[:, list(members)])
+        for k, own in enumerate(fitted.parts(table[:, list(members)])):
+            fits = [joint.fits[k] for joint in fitted.joint] or fitted.alone[k].fits
+            for name, part in _named(own, fits, found.sampling).items():
+                parts.setdefault(name, np.zeros_like(table))[:, members[k]] += part
+    return {name: np.moveaxis(part, 1, axis) for name, part in parts.items()}
+
+
+def _named(
+    parts: dict[str, NDArray], fits: Sequence[ComponentFit], sampling: Sampling | None
+) -> dict[str, NDArray]:
+    """The parts of a series with the lengths of its seasons in their names."""
     names = {TREND: TREND, CYCLE: CYCLE}
-    for fit in reversed(fitted.fits):  # the names of those with the most information stay
+    for fit in reversed(fits):  # the names of those with the most information stay
         for name, season in fit.components.seasons.items():
-            names[name] = f"season of {_length(season.period, found.sampling)}"
-    return {names[name]: part for name, part in series_parts(fitted, samples).items()}
+            names[name] = f"season of {_length(season.period, sampling)}"
+    return {names[name]: part for name, part in parts.items()}
 
 
 def _modal_parts(modes: Modes, signal: NDArray, channels: int | None) -> dict[str, NDArray]:

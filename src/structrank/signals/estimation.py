@@ -120,8 +120,8 @@ def best_estimate(
         predictions = _with_solution(competing, trial, solution, predictions)
     if not predictions:
         raise NoModes(
-            "no estimate applies to these samples: components are for one real series, and no "
-            "modes were found"
+            "no estimate applies to these samples: components are for real series along one axis, "
+            "and no modes were found"
         )
     chosen = choose_refined(predictions, rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")

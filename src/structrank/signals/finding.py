@@ -13,6 +13,7 @@ from .._array import NDArray
 from ..model.problem import Problem
 from .caller import warn_caller
 from .candidates import Candidate, ComponentModel, FitOfModes, WeightedModes
+from .candidates.component_model import has_components
 from .channel_estimate import estimate_in_groups
 from .channel_groups import Members, all_channels, channel_groups
 from .channels import channel_count
@@ -57,14 +58,22 @@ def find_signal(
     groups : list of tuple of int
         Channels that share what they are made of.
     """
+    effort = replace(effort, candidates=_remembering(effort.candidates))
     best: Any = partial(_best, may_be_large=may_be_large, known=known, kind=kind, effort=effort)
     problem, outliers, candidates = _good_samples(problem, known, effort, robust)
     groups = all_channels(problem)
-    if known.rank is known.mu is None:
+    if kind == ComponentModel.name:  # their correlations say what channels share
+        groups = groups if has_components(problem) else [(channel,) for channel in groups[0]]
+    elif known.rank is known.mu is None:
         groups = channel_groups(problem, lambda p: best(p, warn=False).estimate.signal, known.rng)
     if len(groups) == 1:
         best = partial(best, candidates=candidates)
     return estimate_in_groups(problem, groups, best, known.rng), outliers, groups
+
+
+def _remembering(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates with a memory of series that are fitted alone and together."""
+    return [replace(c, fits={}) if isinstance(c, ComponentModel) else c for c in candidates]
 
 
 def _good_samples(

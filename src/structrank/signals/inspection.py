@@ -26,8 +26,8 @@ class Inspection:
     def components(self) -> SignalComponents:
         """Divide the signal into trend, seasons with their harmonics, oscillations and the rest.
 
-        The modes of a fit are grouped by shared frequencies. A real series without modes is divided
-        by its state-space model, fitted again: trend, season and autoregressive part; what an
+        The modes of a fit are grouped by shared frequencies. Real series without modes are divided
+        by their state-space model, fitted again: trend, season and autoregressive part; what an
         average with local fits has beyond these is the component "other".
 
         Returns
@@ -39,7 +39,7 @@ class Inspection:
         Raises
         ------
         ValueError
-            No modes were fitted, and the signal is not one real series.
+            No modes were fitted, and the signal is not one of real series.
         """
         return components_of(self._recovery())
 

@@ -65,7 +65,7 @@ def recover(
     with a noise level for each sample, are fitted for white noise.
 
     Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
-    modes, local fits and, for one real series, a sum of components; for short signals also the
+    modes, local fits and, for real series, a sum of components; for short signals also the
     convex solution and the fit of its modes (`select_mu`, `refit`). The fit of the modes is
     returned unless others are clearly better; then their average is returned, with weights that
     would have predicted best. Local fits (`structrank.signals.logdet.fit_windows`) ask for few
@@ -73,7 +73,9 @@ def recover(
     noise levels of several sizes. They suit signals whose swings come and go, such as sunspots,
     seismic traces, pictures and k-space. Components (`structrank.components`) are trend, season,
     autoregressive part and white noise, which drift. They suit economic and weather series; the
-    season is found from the samples unless it is given.
+    season is found from the samples unless it is given. Up to 8 channels of 40 to 10,000 samples
+    are one model: what drives their components may be correlated, so that a gap in one channel is
+    filled from the drift of the others.
 
     Parameters
     ----------
@@ -102,7 +104,8 @@ def recover(
         weights, and only the fit of the modes and the components compete.
     kind : {"auto", "refit", "convex", "components"}
         Which estimate to return: the one that predicts best, the fit of the modes, the convex
-        solution, or the components of one real series.
+        solution, or the components of real series along one axis. Channels beyond the limits above
+        have components of their own.
     level : float
         Probability that an interval contains a new sample.
     season : float or two of them, optional

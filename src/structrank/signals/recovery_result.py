@@ -151,8 +151,8 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         Their standard deviation is `stderr`. They have no noise of new samples: add noise of
         deviation `sigma` for these. Draws of modes are those of the fit to first order. Draws of
         components are those of the simulation smoother, from fits chosen with their weights. An
-        average of one real series has the joint errors of its components, scaled to its own
-        standard errors.
+        average of real series has the joint errors of their components, scaled to its own standard
+        errors.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
         if self.draw is None:
             raise ValueError(
                 f"the estimate is {self.candidate.label!r}, which has no joint distribution to "
-                'draw from: pass kind="refit", or kind="components" for one real series, or '
+                'draw from: pass kind="refit", or kind="components" for real series, or '
                 'effort="normal", with which components take part'
             )
         return self.draw(n, np.random.default_rng(rng))

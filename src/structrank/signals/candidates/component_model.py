@@ -9,16 +9,26 @@ from typing import Any
 import numpy as np
 
 from ..._array import NDArray, is_complex, like, to_numpy
-from ...components import fit_series
+from ...components import FittedChannels, FittedSeries, fit_channels, fit_series
 from ...components.draws import error_draws
-from ..estimates import Estimate
+from ...components.joint_search import JointSearch
+from ...model.problem import Problem
+from ..estimates import ErrorDraws, Estimate
+from ..solutions import Known
 from ..trial import Trial
 from .base import Candidate, ErrorProfile, Prediction
 
 
 @dataclass(frozen=True)
 class ComponentModel(Candidate):
-    """A sum of components that drift, fitted by likelihood: for one real series."""
+    """A sum of components that drift, fitted by likelihood: for one real series, or few channels.
+
+    Attributes
+    ----------
+    fits : dict or None
+        Memory of the fits of series, by their samples, for calls that fit channels alone and
+        together. None: nothing is remembered.
+    """
 
     name = "components"
     label = "trend, season, autoregressive part and noise"
@@ -29,26 +39,62 @@ class ComponentModel(Candidate):
     )
     weighted = True
 
+    fits: dict[bytes, FittedSeries] | None = None
+
     def predict(self, trial: Trial) -> list[Prediction]:
-        structure: Any = trial.problem.structure
-        if len(structure.lengths) > 1 or structure.block or is_complex(trial.problem.b):
+        if not has_components(trial.problem):
             return []
+        known, shape = trial.known, trial.problem.b.shape
         samples = np.where(trial.problem.seen, to_numpy(trial.problem.b), np.nan)
-        known = trial.known
-        fitted = fit_series(samples, periods=known.seasons, noise=known.levels)
-        held_out = fitted.smooth([np.where(part, np.nan, samples) for part in trial.parts])
-        signals = [like(found.signal, trial.problem.b) for found in held_out]
+        samples = samples.reshape(shape[:2])  # channels are blocks of one column
+        fitted, errors = self._fitted(samples, known)
+        parts = [part.reshape(samples.shape) for part in trial.parts]
+        held_out = fitted.smooth([np.where(part, np.nan, samples) for part in parts])
+        signals = [like(found.signal.reshape(shape), trial.problem.b) for found in held_out]
         residual = fitted.optimism * trial.residual(signals)
-        pairs = zip(held_out, trial.parts, strict=True)
+        pairs = zip(held_out, parts, strict=True)
         weights = np.ones(len(samples)) if known.weights is None else known.weights
+        weights = weights.reshape(-1, *[1] * (samples.ndim - 1))
         spread = np.concatenate([(weights * found.deviation)[part] for found, part in pairs])
         (found,) = fitted.smooth([samples])
-        share = found.stderr / np.maximum(found.deviation, np.finfo(float).tiny)
-        errors = partial(error_draws, fitted, samples)
-        profile = ErrorProfile(spread, found.deviation, share, errors, fitted.seen_values(samples))
-        signal = like(found.signal, trial.problem.b)
+        deviation = found.deviation.reshape(shape)
+        share = found.stderr.reshape(shape) / np.maximum(deviation, np.finfo(float).tiny)
+        profile = ErrorProfile(spread, deviation, share, errors, fitted.seen_values(samples))
+        signal = like(found.signal.reshape(shape), trial.problem.b)
         estimate = Estimate(signal, None, fitted.order, sigma=found.sigma, errors=errors)
         return [_ComponentPrediction(self, residual, profile, estimate)]
+
+    def _fitted(
+        self, samples: NDArray, known: Known
+    ) -> tuple[FittedSeries | FittedChannels, ErrorDraws]:
+        """The fits of a series or of channels, and draws of their errors."""
+        if samples.ndim == 1:
+            series = self._remembered(samples, known)
+            return series, partial(error_draws, series, samples)
+        alone = [self._remembered(np.ascontiguousarray(y), known) for y in samples.T]
+        table = fit_channels(samples, alone)
+        return table, partial(_table_errors, table, samples)
+
+    def _remembered(self, samples: NDArray, known: Known) -> FittedSeries:
+        key, fits = samples.tobytes(), {} if self.fits is None else self.fits
+        if key not in fits:
+            fits[key] = fit_series(samples, periods=known.seasons, noise=known.levels)
+        return fits[key]
+
+
+def has_components(problem: Problem) -> bool:
+    """Whether the component model is for a signal: one real series, or a few channels of them."""
+    structure: Any = problem.structure
+    if len(structure.lengths) > 1 or is_complex(problem.b):
+        return False
+    return not structure.block or JointSearch().applies(problem.seen[..., 0])
+
+
+def _table_errors(
+    fitted: FittedChannels, samples: NDArray, n: int, rng: np.random.Generator
+) -> NDArray:
+    """Draws of errors in the shape of the structure's signals."""
+    return fitted.error_draws(samples, n, rng)[..., None]
 
 
 class _ComponentPrediction(Prediction):
