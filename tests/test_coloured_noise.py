@@ -271,3 +271,12 @@ def test_rank_and_coverage_in_coloured_noise():
     assert 0.90 < np.mean(values) < 0.98
     assert 0.90 < np.mean(places) < 0.98
     assert 0.90 < np.mean(new) < 0.98
+
+
+def test_noise_does_not_take_the_place_of_modes_beyond_a_given_number():
+    t, rng = np.arange(200), np.random.default_rng(3)
+    slow = np.cos(0.11 * t) + 0.5 * np.cos(0.3 * t + 1) + 0.5 * np.cos(0.22 * t)
+    problem = hankel_problem(slow + 0.6 * np.cos(1.5 * t) + 0.05 * rng.standard_normal(200))
+    assert coloured_modes(problem, rank=2) is None
+    tone = hankel_problem(0.6 * np.cos(1.5 * t) + ar_noise(200, rng))
+    assert coloured_modes(tone, rank=2).noise.order == 1

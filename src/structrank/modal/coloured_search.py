@@ -89,7 +89,8 @@ def coloured_modes(
     Returns
     -------
     ColouredModes or None
-        None if no modes are found, not as many as asked for, or more than a few.
+        None if no modes are found, not as many as asked for, or more than a few. Also if so few
+        are asked for that the noise takes the place of others.
 
     Examples
     --------
@@ -142,11 +143,13 @@ class _Finder:
         return self._without_small_modes(self._settled(best))
 
     def at_rank(self, rank: int) -> _State | None:
-        """The model of so many modes; None if they are not found."""
+        """The model of so many modes; None if they are not found, or the noise hides another."""
         for state in self._additions(self.empty()):
             if _rank(state.model) >= rank:
                 found = self._settled(self._best_order(state))
-                return found if _rank(found.model) == rank else None
+                more = next(self._additions(found), found)
+                hidden = more.information < found.information - self.search.gain
+                return found if _rank(found.model) == rank and not hidden else None
         return None
 
     def empty(self) -> _State:

@@ -64,7 +64,7 @@ def noise_mu(
     for _ in range(positive_int(draws, "draws")):
         noise = gaussian(prod(shape), problem.b, rng)
         if is_complex(problem.b):
-            noise = noise / np.sqrt(2)
+            noise = noise / 2**0.5
         noise = array_namespace(noise).reshape(noise, shape)
         largest = max(largest, mu_max(problem.with_samples(noise)))
     return margin * sigma * largest
