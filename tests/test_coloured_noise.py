@@ -274,9 +274,10 @@ def test_rank_and_coverage_in_coloured_noise():
 
 
 def test_noise_does_not_take_the_place_of_modes_beyond_a_given_number():
-    t, rng = np.arange(200), np.random.default_rng(3)
-    slow = np.cos(0.11 * t) + 0.5 * np.cos(0.3 * t + 1) + 0.5 * np.cos(0.22 * t)
-    problem = hankel_problem(slow + 0.6 * np.cos(1.5 * t) + 0.05 * rng.standard_normal(200))
-    assert coloured_modes(problem, rank=2) is None
-    tone = hankel_problem(0.6 * np.cos(1.5 * t) + ar_noise(200, rng))
-    assert coloured_modes(tone, rank=2).noise.order == 1
+    t, rng = np.arange(300), np.random.default_rng(3)
+    sizes, periods = [0.72, 0.27, 0.11, 0.11, 0.07], [20.9, 56.9, 8.8, 12.8, 7.0]
+    tones = np.cos(2 * np.pi * t[:, None] / periods + np.arange(5)) @ sizes
+    problem = hankel_problem(tones + 0.05 * rng.standard_normal(300))
+    assert coloured_modes(problem, rank=4) is None
+    tone = hankel_problem(0.6 * np.cos(1.5 * t) + ar_noise(300, rng))
+    assert coloured_modes(tone, rank=2).noise.coefficients[0] > 0.7
