@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import lapack
-from scipy.signal import lfilter, lfiltic
 
 from .._array import NDArray
 from .autoregression import autoregression, autoregression_slopes
@@ -129,6 +128,8 @@ def _turned(season: Season, lags: NDArray) -> NDArray:
 
 def _continued(row: NDArray, covariances: NDArray, length: int) -> NDArray:
     """Covariances at all lags: each follows from those before, by the coefficients."""
+    from scipy.signal import lfilter, lfiltic  # a slow import
+
     denominator = np.append(1.0, -row)
     state = lfiltic([1.0], denominator, covariances[::-1])
     rest, _ = lfilter([1.0], denominator, np.zeros(length - len(row)), zi=state)
@@ -137,6 +138,8 @@ def _continued(row: NDArray, covariances: NDArray, length: int) -> NDArray:
 
 def _through_recursion(sums: NDArray, row: NDArray, by_lag: NDArray) -> tuple[NDArray, NDArray]:
     """Derivatives by the coefficients and the first covariances, from those by all of them."""
+    from scipy.signal import lfilter  # a slow import
+
     order, length = len(row), len(by_lag)
     later = lfilter([1.0], np.append(1.0, -row), sums[: order - 1 : -1])[::-1]
     by_row = np.array([later @ by_lag[order - k : length - k] for k in range(1, order + 1)])
