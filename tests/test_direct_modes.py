@@ -181,6 +181,14 @@ class TestWhiteness:
         assert is_white(noise, seen, WhitenessTest(chance=0.999 * chance, deviations=100.0))
         assert not is_white(noise, seen, WhitenessTest(chance=1.001 * chance, deviations=100.0))
 
+    def test_correlations_count_if_they_explain_half_a_percent_of_the_variance(self, rng):
+        noise, seen = rng.standard_normal((20_000, 1)), np.ones((20_000, 1), dtype=bool)
+        strict = WhitenessTest(relevant=-np.inf)
+        for share, is_relevant in ((2e-3, False), (1e-2, True)):
+            neighbours = noise + np.sqrt(share) * np.roll(noise, 1, axis=0)
+            assert not is_white(neighbours, seen, strict)
+            assert is_white(neighbours, seen) == (not is_relevant)
+
 
 class TestTrust:
     def test_what_is_no_sum_of_modes_is_not_taken_for_one(self, rng):

@@ -18,6 +18,9 @@ class WhitenessTest:
     lags_per_axis: int = 4  # of a signal with several axes, forwards and backwards; taste
     chance: float = 1e-2  # of white noise to have so large a correlation at some lag; taste
     deviations: float = 2.0  # by which the sum of squared correlations may exceed its mean; taste
+    # Share of the variance that correlations may explain in any case. One in 25 long records of
+    # white noise exceeds the limits above by chance, with less than other estimates could use.
+    relevant: float = 5e-3
 
 
 def is_white(residual: NDArray, seen: NDArray, test: WhitenessTest = WhitenessTest()) -> bool:
@@ -56,12 +59,14 @@ def is_white(residual: NDArray, seen: NDArray, test: WhitenessTest = WhitenessTe
     at = _lags(residual.shape[:-1], test)
     counts = np.maximum(np.round(sums(seen * 1.0)[at].real), 1.0)
     squares = np.abs(sums(values)[at]) ** 2 / counts
-    if np.iscomplexobj(residual):  # each has the exponential distribution of mean one
-        largest, spread = np.log(squares.size / test.chance), np.sqrt(squares.size)
+    if np.iscomplexobj(residual):  # each has the exponential distribution, with mean one
+        largest, variance = np.log(squares.size / test.chance), 1.0
     else:  # each has the chi-squared distribution of one degree of freedom
-        largest, spread = 2 * np.log(2 * squares.size / test.chance), np.sqrt(2 * squares.size)
-    total = squares.size + test.deviations * spread
-    return bool(np.max(squares) <= largest and np.sum(squares) <= total)
+        largest, variance = 2 * np.log(2 * squares.size / test.chance), 2.0
+    chance = test.deviations * np.sqrt(variance)
+    explained = np.sum((squares - 1) / counts) + chance * np.linalg.norm(1 / counts)
+    expected = np.sum(squares) <= squares.size + chance * np.sqrt(squares.size)
+    return bool(explained <= test.relevant or (np.max(squares) <= largest and expected))
 
 
 @dataclass(frozen=True)
