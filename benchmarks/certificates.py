@@ -1,12 +1,15 @@
 """Bounds of many iterates against objectives that were attained, and what a proven bound costs.
 
-    python -m benchmarks.certificates [--iterates N] [--largest POWER] [--first SEED]
+    python -m benchmarks.certificates [--iterates N] [--conic PROBLEMS] [--largest POWER]
+                                      [--first SEED]
 
 Small problems of every structure, real and complex, with masks, weights and operators, both
 penalties, C_proj and C_sp, several lam and mu. Every iterate of `gcg`, `gcgls`, `gcgls_loss`,
 `solve`, `homotopy` and the variants claims a lower bound on the optimum. No bound may lie above an
 objective that an iterate of the same problem attains; objectives are recomputed from the dense
-matrix. Then signals that are built against the random starts of another run, and the time of the
+matrix. Then `solve` is stopped five times at random for each of many smaller problems, with dense
+matrices and with thin factors, and the optimum has to lie between the bounds; it comes from a conic
+solver. Then signals that are built against the random starts of another run, and the time of the
 bounds as a part of a `gcgls` run on long signals.
 """
 
@@ -51,10 +54,12 @@ from structrank import (
 )
 from structrank.model.certificate import DenseLimit
 from structrank.model.starts import RandomStarts
+from structrank.solvers import exact
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.driver import iterate
 from structrank.solvers.gradient_state import Accuracy
 from structrank.solvers.proven import Proof
+from structrank.solvers.rivals import interior_point
 from structrank.solvers.robust import HuberLoss
 
 STRUCTURES: tuple[Structure, ...] = (
@@ -69,6 +74,18 @@ STRUCTURES: tuple[Structure, ...] = (
     Hessenberg(6),
     Indexed([[0, 1, -1, 2], [1, -1, 2, 2], [3, 1, 0, 2]]),
 )
+SMALL: tuple[Structure, ...] = (
+    Hankel(11, window=5),
+    Hankel((4, 3), window=(2, 2)),
+    Hankel(5, window=3, block=(2, 1)),
+    Toeplitz(9, window=5),
+    Circulant(5),
+    Sylvester((3, 4)),
+    Hessenberg(4),
+    STRUCTURES[-1],
+)
+CONIC = 1e-5  # largest gap of an optimum by the conic solver
+STOPS = 5  # of `solve`, for each problem that a conic solver has solved
 LANCZOS = Accuracy(proof=Proof(dense=DenseLimit(0)))  # bounds as for large matrices
 ROUNDING = 1e-9  # relative excess of a bound over an attained objective that is rounding
 
@@ -175,6 +192,40 @@ def check_bounds(iterates: int, first: int) -> int:
     return sum(false.values())
 
 
+def lower(result: Result) -> float:
+    return result.objective * (1 - result.gap)
+
+
+def check_conic(count: int, first: int) -> int:
+    """Stop `solve` at random; return how often the optimum of a conic solver is outside."""
+    false = unsolved = 0
+    worst = -np.inf
+    suits = exact.suits
+    for seed in range(first, first + count):
+        rng = np.random.default_rng((seed, 1))
+        problem = small_problem(SMALL[seed % len(SMALL)], rng)
+        try:
+            optimum = interior_point(problem)
+        except RuntimeError:
+            optimum = None
+        if optimum is None or optimum.gap > CONIC:
+            unsolved += 1
+            continue
+        for stop in range(STOPS):
+            exact.suits = suits if stop % 2 else lambda problem: False
+            found = solve(problem, 1e-9, max_iter=int(rng.integers(1, 40)), rng=rng)
+            excess = max(lower(found) / optimum.objective, lower(optimum) / found.objective) - 1
+            false += excess > ROUNDING
+            worst = max(worst, excess)
+    exact.suits = suits
+    stops = STOPS * (count - unsolved)
+    print(
+        f"{count} problems, {unsolved} of them not solved by the conic solver; {stops} random "
+        f"stops of solve: {false} exclude its optimum, largest relative excess {worst:.1e}"
+    )
+    return false
+
+
 def against(start: np.ndarray, structure: Hankel) -> np.ndarray:
     """A signal whose matrix has rank one and maps the start to zero."""
     roots = np.roots(start[::-1])  # sum_l start_l z^l = 0
@@ -228,6 +279,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--iterates", type=int, default=30_000)
+    parser.add_argument("--conic", type=int, default=2000, help="problems for a conic solver")
     parser.add_argument(
         "--largest", type=int, default=18, help="longest signal has 2^LARGEST samples"
     )
@@ -235,7 +287,8 @@ def main() -> None:
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        false = check_bounds(options.iterates, options.first) + check_adversaries(100)
+        false = check_bounds(options.iterates, options.first)
+        false += check_conic(options.conic, options.first) + check_adversaries(100)
         for power, share in itertools.product(range(16, options.largest + 1), (0.1, 0.02)):
             cost, result = cost_of_proof(power, share)
             print(
