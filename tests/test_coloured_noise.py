@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import cholesky, solve_triangular, toeplitz
 from scipy.optimize import least_squares, minimize_scalar
 from scipy.signal import lfilter
 
-from structrank import AutoregressiveNoise, Hankel, Mask, Modes, Problem, frequencies, recover
+from structrank import (
+    AutoregressiveNoise,
+    Hankel,
+    Mask,
+    Modes,
+    Problem,
+    frequencies,
+    recover,
+)
 from structrank.io.saved_results import decoded, encoded
 from structrank.modal.coloured_search import ColouredSearch, coloured_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.noise_fit import fit_noise
+from structrank.signals.channel_estimate import merged
 from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
 from structrank.signals.direct_modes import DirectFit, direct_fit
+from structrank.signals.estimates import Estimate
 from structrank.signals.filling import keep_samples
+from structrank.signals.limits import Limits
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
+from structrank.signals.truncation import truncated_moments
 
 REACH = 1.959964
 
@@ -183,9 +197,29 @@ def test_recover_finds_tones_in_coloured_noise():
     np.testing.assert_allclose(kept.signal[~seen], (found.upper + found.lower)[~seen] / 2)
     np.testing.assert_array_equal(kept.signal[seen], samples[seen])
     np.testing.assert_allclose(kept.draws(400).mean(axis=0), kept.signal, atol=0.02)
+    grouped = keep_samples(replace(found, modes=None))  # as in a table whose channels are alone
+    np.testing.assert_array_equal(grouped.signal, kept.signal)
     again = decoded(*encoded(found.modes))
     assert repr(again) == repr(found.modes)
     assert repr(found.modes).endswith(f"noise: {found.noise}")
+
+
+@pytest.mark.parametrize("bounds", [None, (-np.inf, 1.0)])
+def test_samples_that_are_expected_in_two_channels(bounds):
+    noise = np.array([0.0, 0.0, -0.5, 0.5])  # that of seen samples is not expected
+    part = Estimate(np.full(4, 0.9), np.full(4, 0.1), 2, None, 0.4, expected=noise)
+    found = merged([part, replace(part, expected=None)], [(0,), (1,)])
+    left = np.array([False, True, False, False])[:, None, None]
+    signal, _, low, high, new = Limits(0.95, None, bounds).parts(found, left)
+    assert np.isnan(new[1]).all()
+    np.testing.assert_array_equal(new[0], signal[0])
+    np.testing.assert_array_equal(new[:, 1], signal[:, 1])
+    kept = ~np.isnan(new)
+    assert np.all((low <= new)[kept] & (new <= high)[kept])
+    expected = [0.4, 1.4]
+    if bounds is not None:
+        expected, _ = truncated_moments(np.array(expected), np.hypot(0.4, 0.1), *bounds)
+    np.testing.assert_allclose(new[2:, 0, 0], expected)
 
 
 def test_frequencies_in_coloured_noise_have_their_standard_errors():

@@ -98,6 +98,7 @@ def as_they_are(
         stderr=given.wrap(np.where(np.isnan(values), np.nan, np.zeros_like(values.real))),
         lower=given.wrap(values),
         upper=given.wrap(values),
+        new_sample=None,
         level=settings.level,
         rank=0,
         modes=None,

@@ -128,19 +128,16 @@ def keep_samples(found: Recovery) -> Recovery:
     def kept(part: Any, elsewhere: Any) -> Any:
         return given.wrap(np.where(missing, to_numpy(as_array(part)), elsewhere))
 
-    signal, lower, upper = (
-        to_numpy(as_array(part)) for part in (found.signal, found.lower, found.upper)
-    )
-    noise = 0.0 if found.noise is None else (lower + upper) / 2 - signal
-    draw = None
+    signal = found.signal if found.new_sample is None else found.new_sample
+    noise, draw = to_numpy(as_array(signal)) - to_numpy(as_array(found.signal)), None
     if found.draw is not None:
         draw = partial(_kept_draws, found.draw, missing, values, noise)
     return replace(
         found,
-        signal=kept(signal + noise, values),
+        signal=kept(signal, values),
         stderr=kept(found.stderr, 0.0),
-        lower=kept(lower, values),
-        upper=kept(upper, values),
+        lower=kept(found.lower, values),
+        upper=kept(found.upper, values),
         draw=draw,
     )
 
@@ -149,7 +146,7 @@ def _kept_draws(
     draw: ErrorDraws,
     missing: NDArray,
     values: NDArray,
-    noise: Any,
+    noise: NDArray,
     n: int,
     rng: np.random.Generator,
 ) -> NDArray:

@@ -136,6 +136,7 @@ def _merged(
 
     return IndependentRecovery(
         **{name: wrap(together(name)) for name in ("signal", "stderr", "lower", "upper")},
+        new_sample=None,
         level=found[0].level,
         rank=max(one.rank for one in found),
         modes=None,

@@ -149,12 +149,13 @@ def recover_irregular(samples: Any, settings: Settings) -> IrregularRecovery:
     with watched(max_time, settings.progress) as watch:
         fitted = series.fitted(getattr(OscillatorCounts(), settings.effort))
     estimate, none = series.estimate(fitted), np.zeros(len(values), dtype=bool)
-    signal, stderr, lower, upper = map(given.wrap, limits.parts(estimate, none))
+    signal, stderr, lower, upper = map(given.wrap, limits.parts(estimate, none)[:4])
     return IrregularRecovery(
         signal=signal,
         stderr=stderr,
         lower=lower,
         upper=upper,
+        new_sample=None,
         level=limits.level,
         rank=estimate.rank,
         modes=None,

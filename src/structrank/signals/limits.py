@@ -76,7 +76,9 @@ class Limits:
         return np.moveaxis(np.array([long_gaps(x, self.max_gap) for x in series]), 0, axis)
 
     def parts(self, found: Estimate, left: NDArray) -> list[Any]:
-        """Signal, standard errors and ends of intervals that obey the limits.
+        """Signal, standard errors, ends of intervals and expected samples that obey the limits.
+
+        The last are None if they are the signal.
 
         Parameters
         ----------
@@ -85,7 +87,9 @@ class Limits:
         left : ndarray of bool
             Values that are left as they are.
         """
-        parts = [found.signal, found.stderr, *found.interval(interval_reach(self.level))]
+        ends = found.interval(interval_reach(self.level))
+        noisy = found.expected is not None
+        parts = [found.signal, found.stderr, *ends, found.new_sample if noisy else None]
         if self.bounds is not None:
             signal, stderr, new, spread = (
                 to_numpy(x).astype(float)
@@ -96,9 +100,14 @@ class Limits:
                 truncated_quantile((1 + side * self.level) / 2, new, spread, *self.bounds)
                 for side in (-1, 1)
             )
-            parts = [mean, error, np.minimum(low, mean), np.maximum(high, mean)]
+            inside = mean
+            if noisy:
+                expected, _ = truncated_moments(new, spread, *self.bounds)
+                inside = np.where(new == signal, mean, expected)
+            low, high = np.minimum(low, inside), np.maximum(high, inside)
+            parts = [mean, error, low, high, inside if noisy else None]
         if np.any(left):
-            parts = [np.where(left, np.nan, to_numpy(part)) for part in parts]
+            parts = [x if x is None else np.where(left, np.nan, to_numpy(x)) for x in parts]
         return parts
 
     def draws(self, found: Estimate, left: NDArray, n: int, rng: np.random.Generator) -> NDArray:

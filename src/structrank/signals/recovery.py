@@ -61,8 +61,8 @@ def recover(
     as the noise allows. Modes whose damping is not distinguishable from zero are held undamped.
     If the modes of a series leave correlated noise, it is modelled as autoregressive where that
     clearly raises the likelihood (`Recovery.noise`). The number of modes, their fit and all
-    standard errors are then those for such noise. Signals with several axes or channels, and those
-    with a noise level for each sample, are fitted for white noise.
+    standard errors are then those for such noise. Signals with several axes, channels that are
+    fitted together, and signals with a noise level for each sample are fitted for white noise.
 
     Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
     modes, local fits and, for real series, a sum of components; for short signals also the

@@ -48,10 +48,11 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     lower, upper : array, Series, DataFrame or DataArray
         Ends of the intervals that contain a new sample, noise included, with probability `level`;
         for a complex signal, separate intervals of the real and the imaginary part. Their centre
-        is the signal. Only if modes were fitted in autoregressive noise (`noise`), neighbours tell
-        part of the noise of a missing sample: the centre is the sample that is expected then, and
-        intervals are narrower beside samples. In the place of a seen sample, the new one has noise
-        of its own.
+        is the signal, or `new_sample`. Beside samples, intervals are narrower then.
+    new_sample : array, Series, DataFrame, DataArray or None
+        If modes were fitted in autoregressive noise, neighbours tell part of the noise of a missing
+        sample: this is the sample that is expected, which `impute` fills in. In the place of a seen
+        sample, the new one has noise of its own. None if new samples are expected at the signal.
     level : float
     rank : int
     modes : Modes or None
@@ -115,6 +116,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
     stderr: Any
     lower: Any
     upper: Any
+    new_sample: Any
     level: float
     rank: int
     modes: Modes | None
@@ -142,7 +144,10 @@ class Recovery(Summary, Reportable, Inspection, Saved):
 
     @property
     def noise(self) -> AutoregressiveNoise | None:
-        """Correlations of the noise that modes were fitted in; None if it is taken to be white."""
+        """Correlations of the noise that modes were fitted in.
+
+        None if it is taken to be white, and for channels that are fitted in several groups.
+        """
         return None if self.modes is None else self.modes.noise
 
     def draws(self, n: int, *, rng: int | np.random.Generator = 0) -> NDArray:

@@ -118,7 +118,7 @@ class Request:
         return self.given.values
 
     def numbers(self, found: Estimate, left: NDArray) -> dict[str, Any]:
-        """Signal, standard errors and ends of intervals, in containers like the samples.
+        """What `Limits.parts` returns, in containers like the samples.
 
         Parameters
         ----------
@@ -127,9 +127,9 @@ class Request:
         left : ndarray of bool
             Values that are left as they are.
         """
-        names = ("signal", "stderr", "lower", "upper")
+        names = ("signal", "stderr", "lower", "upper", "new_sample")
         parts = zip(names, self.limits.parts(found, left), strict=True)
-        return {name: self.given.wrap(part) for name, part in parts}
+        return {name: x if x is None else self.given.wrap(x) for name, x in parts}
 
     def with_samples(self, samples: Any, **changes: Any) -> Request:
         """Return the request for other samples in the same container, with changed settings."""
