@@ -12,7 +12,14 @@ from structrank.signals.forecast_average import (
     _near_the_samples,
     _weights,
 )
-from structrank.signals.forecast_rules import SmoothingGrid, damped_trend, drift, naive, seasonal
+from structrank.signals.forecast_rules import (
+    SmoothingGrid,
+    _first_states,
+    damped_trend,
+    drift,
+    naive,
+    seasonal,
+)
 
 
 def test_simple_rules():
@@ -50,7 +57,8 @@ def literal_damped_trend(y, steps, period, constants):
 @pytest.mark.parametrize("period", [1, 4])
 def test_damped_trends_are_averaged_by_their_squares(period, rng):
     grid = SmoothingGrid(level=(0.3, 1.0), slope=(0.0, 0.2), damping=(0.9,), season=(0.0, 0.1))
-    y = np.cumsum(rng.standard_normal(30)) + np.arange(30) % period
+    steps = 0.3 * rng.standard_normal(30)  # all constants explain the series about as well
+    y = np.cumsum(steps) + 0.3 * rng.standard_normal(30) + np.arange(30) % period
     y[20] = np.nan
     found, weights = [], []
     for constants in grid.constants(period).T:
@@ -60,6 +68,21 @@ def test_damped_trends_are_averaged_by_their_squares(period, rng):
         weights.append(squares ** (-29 / 2) * np.exp(-free))
     expected = np.average(found, axis=0, weights=weights)
     np.testing.assert_allclose(damped_trend(y, 5, period, grid), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("period", [1, 3, 9, 5000])
+def test_first_states_are_those_of_least_squares(period, rng):
+    y = rng.standard_normal(8) + np.arange(8)
+    level, slope, season = _first_states(y, period, SmoothingGrid())
+    own = (
+        np.eye(3)[np.arange(8) % 3] if period == 3 else np.zeros((8, 0))
+    )  # else none is seen twice
+    columns = np.column_stack([np.ones(8), np.arange(1, 9), own])
+    expected = columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+    found = level + slope * np.arange(1, 9) + season[np.arange(8) % period]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert len(season) == period
+    assert np.sum(season) == pytest.approx(0, abs=1e-10)
 
 
 def test_modes_that_move_as_the_series_never_did_are_left_out():

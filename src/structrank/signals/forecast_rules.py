@@ -140,7 +140,7 @@ def damped_trend(
         slope = slope + shares * slopes * error
         season[t % period] += seasons * (1 - shares) * error
     seen = int(np.sum(~np.isnan(y)))
-    numbers = (shares < 1) + (slopes > 0.0) + (seasons > 0.0) * 1.0
+    numbers = np.sum([shares < 1, slopes > 0, seasons > 0], axis=0)
     criterion = seen * np.log(squares + np.finfo(float).tiny) + 2 * numbers
     weights = np.exp((np.min(criterion) - criterion) / 2)
     ahead = np.cumsum(damping ** np.arange(1, steps + 1)[:, None], axis=0)
@@ -149,9 +149,21 @@ def damped_trend(
 
 
 def _first_states(y: NDArray, period: int, grid: SmoothingGrid) -> tuple[float, float, NDArray]:
-    """Level and slope before the first sample, and the season, by least squares."""
+    """Level and slope before the first sample, and the season, by least squares.
+
+    The season is zero at phases that are not seen, and everywhere if none is seen twice.
+    """
     seen = np.flatnonzero(~np.isnan(y))[: max(grid.first, grid.cycles * period)]
-    phases = np.eye(period)[seen % period]
-    columns = np.column_stack([np.ones(len(seen)), seen + 1.0, phases[:, :-1] - phases[:, -1:]])
-    level, slope, *pattern = np.linalg.lstsq(columns, y[seen], rcond=1e-8)[0]
-    return float(level), float(slope), np.append(pattern, -np.sum(pattern))
+    phases = seen % period
+    if len(np.unique(phases)) == len(seen):
+        phases = np.zeros_like(seen)
+    counts = np.bincount(phases, minlength=period)
+    times, values = (
+        np.bincount(phases, x, minlength=period) / np.maximum(counts, 1)
+        for x in (seen + 1.0, y[seen])
+    )
+    along = seen + 1.0 - times[phases]
+    slope = along @ (y[seen] - values[phases]) / (along @ along or 1.0)
+    levels = values - slope * times
+    level = np.mean(levels[counts > 0])
+    return float(level), float(slope), np.where(counts > 0, levels - level, 0.0)
