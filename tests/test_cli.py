@@ -728,6 +728,14 @@ class TestUsage:
         assert done.stderr == "Warning: this is doubtful\nError: and wrong\n"
 
 
+@pytest.mark.parametrize("flag", [None, "--robust"])
+def test_the_cost_of_imputing_nothing_is_not_forecast(flag, tmp_path, monkeypatch):
+    text_file(tmp_path / "whole.csv", "wind", np.sin(np.arange(12)))
+    done = call(tmp_path, ["impute", "whole.csv", *([flag] if flag else [])], monkeypatch)
+    assert ("nothing is missing" in done.stdout) == (flag is None)
+    assert ("(forecast: " in done.stdout) == (flag is not None)
+
+
 def test_time_that_is_not_forecast_is_told(capsys):
     cost = Cost((0.01, 0.1), (1e6, 2e6), "fit of the modes")
     tell_cost(0.5, cost, {"the report": 4.0, "the picture": 0.2}, False)

@@ -505,6 +505,9 @@ class TestProblems:
         problems = Problems(listed[0].structure, b, mu, Weighted(weights))
         assert len(problems) == 6
         assert len(problems[1:3]) == 2
+        assert mu_max(problems[:0]).shape == (0,)
+        with pytest.raises(ValueError, match="problems is empty"):
+            solve_many(problems[:0], lam=1.0)
         for one, other in zip(problems[1:], listed[1:], strict=True):
             assert one.mu == other.mu
             assert repr(one) == repr(other)

@@ -226,7 +226,8 @@ def _recover(
 def _stays_as_it_is(work: Callable[..., Any], given: Given, options: dict[str, Any]) -> bool:
     """Whether there is nothing to impute, which needs no forecast of its cost."""
     complete = not np.any(np.isnan(np.asarray(given.samples)))
-    return work.__name__ == "impute" and complete and options["clipped"] is None
+    searched = options["robust"] or options["clipped"] is not None
+    return work.__name__ == "impute" and complete and not searched
 
 
 def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:

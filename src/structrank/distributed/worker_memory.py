@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -31,8 +32,8 @@ def keep_freed_memory(allocator: Allocator = Allocator()) -> None:
     Dask makes its workers return freed memory to the system at once. A fit allocates and frees the
     same arrays hundreds of times, which then takes longer than the fit itself.
     """
-    if "MALLOC_TRIM_THRESHOLD_" not in os.environ:  # Dask sets it
-        return
+    if sys.platform != "linux" or "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return  # Dask sets it, on all systems
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         trim_threshold, mmap_threshold = -1, -3  # numbers of the options in malloc.h

@@ -93,9 +93,8 @@ def mu_max(
 def _of_many(problems: Problems, samples: int = 2**17) -> NDArray:
     """The same for many problems, in batches of so many samples, whose bases take 600 MB."""
     size = max(samples // math.prod(problems.structure.signal_shape), 1)
-    return np.concatenate(
-        [_of_batch(problems[k : k + size]) for k in range(0, len(problems), size)]
-    )
+    parts = [_of_batch(problems[k : k + size]) for k in range(0, len(problems), size)]
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def _of_batch(problems: Problems) -> NDArray:

@@ -152,12 +152,12 @@ def _kernel(problems: Sequence[Problem]) -> HankelStack:
 
 def _checked(problems: Sequence[Problem]) -> Sequence[Problem]:
     """Check that problems can be stacked."""
+    problems = problems if isinstance(problems, Problems) else list(problems)
+    if not problems:
+        raise ValueError("problems is empty, but at least one Problem is expected")
     if isinstance(problems, Problems):
         _kernel(problems)
         return problems
-    problems = list(problems)
-    if not problems:
-        raise ValueError("problems is empty, but at least one Problem is expected")
     for i, problem in enumerate(problems):
         instance_of(problem, Problem, f"problems[{i}]")
     first = problems[0]
