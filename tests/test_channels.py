@@ -155,11 +155,12 @@ class TestGroups:
         np.testing.assert_array_equal(two.b[..., 0], values[:, [0, 2]])
 
     def test_a_summary_names_several_groups_only(self):
-        assert channel_rows([(0, 1)]) == []
-        assert channel_rows([(0, 2), (1,)]) == [("channels", "fitted in groups: 0, 2; 1")]
-        table = pd.DataFrame(np.zeros((2, 3)), columns=["temp", "wind", 7])
+        numbers, groups = np.zeros((2, 3)), [(0, 2), (1,)]
+        assert channel_rows([(0, 1)], numbers, 1) == []
+        assert channel_rows(groups, numbers, 1) == [("channels", "fitted in groups: 0, 2; 1")]
+        table = pd.DataFrame(numbers, columns=["temp", "wind", 7])
         named = [("channels", "fitted in groups: temp, 7; wind")]
-        assert channel_rows([(0, 2), (1,)], table) == named
+        assert channel_rows(groups, table, 1) == channel_rows(groups, table.T, 0) == named
 
 
 class TestRecovery:

@@ -58,6 +58,12 @@ def dense_correlations(noise: AutoregressiveNoise, seen: np.ndarray) -> np.ndarr
     return toeplitz(covariances / covariances[0])[np.ix_(seen, seen)]
 
 
+@pytest.mark.parametrize("value", [1.0, -1.5, np.nan])
+def test_noise_is_stationary(value):
+    with pytest.raises(ValueError, match="between -1 and 1"):
+        AutoregressiveNoise(np.array([0.5, value]))
+
+
 @pytest.mark.parametrize("partial", [[], [0.9], [0.5, -0.8], [0.7, 0.2, -0.5]])
 @pytest.mark.parametrize("gaps", [0.0, 0.4, 0.9])
 def test_whitening_is_that_of_the_dense_matrix(partial, gaps):

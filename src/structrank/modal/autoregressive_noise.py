@@ -42,6 +42,12 @@ class AutoregressiveNoise:
 
     partial: NDArray
 
+    def __post_init__(self) -> None:
+        if not np.all(np.abs(self.partial) < 1):
+            raise ValueError(
+                f"partial is {np.array(self.partial)}, but numbers between -1 and 1 are expected"
+            )
+
     @property
     def order(self) -> int:
         """Number of coefficients."""

@@ -137,12 +137,16 @@ def all_channels(problem: Problem) -> list[Members]:
     return [tuple(range(channel_count(problem)))]
 
 
-def channel_rows(groups: Sequence[Members], samples: Any = None) -> list[tuple[str, str]]:
+def channel_rows(
+    groups: Sequence[Members], samples: Any, axis: int | None
+) -> list[tuple[str, str]]:
     """Return the row of a summary that says which channels belong together; none for one group.
 
-    Columns of a DataFrame have names, other channels have numbers.
+    Columns and rows of a DataFrame have names, other channels have numbers.
     """
-    names = getattr(samples, "columns", range(1 + max(map(max, groups), default=0)))
+    names: Any = range(1 + max(map(max, groups), default=0))
+    if hasattr(samples, "iloc") and axis is not None:
+        names = samples.axes[axis]
     words = [", ".join(str(names[k]) for k in members) for members in groups]
     return [("channels", f"fitted in groups: {'; '.join(words)}")] if len(groups) > 1 else []
 

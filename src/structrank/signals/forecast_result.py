@@ -251,7 +251,7 @@ class Forecast(Summary, Reportable, Saved):
             *what_was_done(self.samples),
             ("steps", str(len(self.mean))),
             ("rank", str(self.rank)),
-            *channel_rows(self.groups, self.samples),
+            *channel_rows(self.groups, self.samples, self.channels),
             ("average of", ", ".join(f"{k} {w:.0%}" for k, w in self.weights.items())),
             *([] if self.regression is None else [("regressors", self.regression.text())]),
             ("past error", f"{self.past_error:.4g} (root mean square)"),

@@ -249,7 +249,7 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             *what_was_done(self.samples),
             ("signal", f"{shape}, {seen} values seen"),
             ("rank", str(self.rank)),
-            *channel_rows(self.groups, self.samples),
+            *channel_rows(self.groups, self.samples, self.channels),
             ("noise", noise_text(self.sigma, "sigma", self.noise)),
             ("estimate", self.candidate.label),
             *([] if self.regression is None else [("regressors", self.regression.text())]),

@@ -121,7 +121,7 @@ def forecast_report(ahead: Forecast) -> Report:
     settings = [
         ("steps", str(steps)),
         ("rank", f"{ahead.rank}, the number of modes"),
-        *channel_rows(ahead.groups, ahead.samples),
+        *channel_rows(ahead.groups, ahead.samples, ahead.channels),
         ("noise", f"{noise} (standard deviation{units})" if noise else "unknown"),
         ("fitted", f"{parameters} parameters to {numbers} numbers"),
         ("intervals", f"{ahead.level:.0%}"),
@@ -201,7 +201,7 @@ def _settings(found: Recovery) -> list[tuple[str, str]]:
         ("matrix", f"{type(structure).__name__}, {_times(structure.shape)}, never formed"),
         ("estimate", found.candidate.label),
         ("rank", str(found.rank)),
-        *channel_rows(found.groups, found.samples),
+        *channel_rows(found.groups, found.samples, found.channels),
         ("mu", f"{problem.mu:.4g}{chosen}: the price of the nuclear norm"),
         ("noise", noise_text(found.sigma, "standard deviation", found.noise)),
         ("convex solution", f"{found.result.outcome}, in {_iterations(found.result)}"),
