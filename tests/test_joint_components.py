@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from structrank import load, recover
+from structrank import impute, load, recover
 from structrank.components import Components, FittedChannels, Season, fit_channels
 from structrank.components.joint import table_draws
 from structrank.components.joint_model import Correlation, JointFit, table_records
@@ -219,6 +219,10 @@ class TestRecover:
         total = sum(parts[name] for name in parts if name != "rest")
         np.testing.assert_allclose(total, found.signal)
         assert list(parts.to_frame()["trend"]) == ["a", "b"]
+
+    def test_a_table_without_gaps_has_components(self):
+        table = walks(4, 0.9, 20)[0]
+        assert "trend" in impute(table, channels=1).components()
 
     def test_draws_are_joint(self, found):
         draws = found.draws(300)

@@ -24,8 +24,8 @@ def error_line(error: BaseException) -> str:
     """Say in one line what is wrong, and what to do if the computation failed."""
     if isinstance(error, np.linalg.LinAlgError):
         return f"the computation failed ({error}): {ADVICE}"
-    said = " ".join([*str(error).split(), *getattr(error, "__notes__", ())])
-    return said or type(error).__name__
+    lines = (" ".join(str(text).split()) for text in (error, *getattr(error, "__notes__", ())))
+    return "; ".join(filter(None, lines)) or type(error).__name__
 
 
 def warning_line(message: Warning | str, category: type[Warning]) -> str | None:

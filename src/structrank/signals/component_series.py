@@ -261,7 +261,8 @@ def _table_parts(samples: NDArray, found: Recovery, axis: int) -> dict[str, NDAr
     """The parts of channels by the state-space models of their groups."""
     table = np.moveaxis(samples, axis, 1)
     parts: dict[str, NDArray] = {}
-    for members in found.groups:
+    everything = [tuple(range(table.shape[1]))]  # if nothing was fitted, as nothing is missing
+    for members in found.groups or everything:
         fitted = fit_channels(table[:, list(members)])
         for k, own in enumerate(fitted.parts(table[:, list(members)])):
             fits = [joint.fits[k] for joint in fitted.joint] or fitted.alone[k].fits
