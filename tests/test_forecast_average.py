@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from conftest import nightly
 
 from structrank import forecast
 from structrank.signals.forecast_average import (
@@ -140,13 +141,14 @@ def test_a_short_season_beside_a_drifting_level_is_forecast_as_a_season():
 
 
 @pytest.mark.filterwarnings("ignore:forecast. forecasts of known samples")
-def test_a_walk_is_forecast_about_as_well_as_by_its_last_value():
+@pytest.mark.parametrize("length", [40, nightly(90)])
+def test_a_walk_is_forecast_about_as_well_as_by_its_last_value(length):
     ours, naive = [], []
     for seed in range(4):
-        walk = np.cumsum(np.random.default_rng(seed).standard_normal(100)) + 30
-        ahead = forecast(walk[:90], 10)
-        ours.append(np.abs(ahead.mean - walk[90:]))
-        naive.append(np.abs(walk[89] - walk[90:]))
+        walk = np.cumsum(np.random.default_rng(seed).standard_normal(length + 10)) + 30
+        ahead = forecast(walk[:length], 10)
+        ours.append(np.abs(ahead.mean - walk[length:]))
+        naive.append(np.abs(walk[length - 1] - walk[length:]))
         width = ahead.upper - ahead.lower
         assert width[-1] > width[0]
     assert np.mean(ours) < 1.3 * np.mean(naive)
@@ -160,7 +162,6 @@ def test_a_known_rank_is_a_forecast_by_modes_alone():
 
 def test_forecasts_worse_than_the_mean_are_warned_of():
     rng = np.random.default_rng(0)
-    y = np.where(np.arange(80) < 60, 0.0, 10.0) + 0.1 * rng.standard_normal(80)
-    y[70:] = -30 + rng.standard_normal(10)
+    y = np.repeat([0.0, 10.0, -30.0], [30, 5, 5]) + 0.1 * rng.standard_normal(40)
     with pytest.warns(UserWarning, match="standard deviation of the series"):
-        forecast(y, 10)
+        forecast(y, 5, effort="fast")
