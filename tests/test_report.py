@@ -81,11 +81,29 @@ def ahead():
     return forecast(frame, steps=7)
 
 
-@pytest.fixture(scope="module", params=["recovery", "forecast"])
-def page(request, found, ahead, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "page.html"
-    {"recovery": found, "forecast": ahead}[request.param].write_report(path)
+@pytest.fixture(scope="module")
+def recovery_page(found, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "recovery.html"
+    found.write_report(path)
     return path
+
+
+@pytest.fixture(scope="module")
+def forecast_page(ahead, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "forecast.html"
+    ahead.write_report(path)
+    return path
+
+
+@pytest.fixture(params=["recovery", "forecast"])
+def page(request):
+    return request.getfixturevalue(f"{request.param}_page")
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Pages with empty pictures, for tests of their text: drawing takes most of the time."""
+    monkeypatch.setattr("structrank.views.page.drawn", lambda *_: ("svg+xml", b"", 6.0))
 
 
 class TestEveryPage:
@@ -143,9 +161,8 @@ class TestEveryPage:
 
 
 class TestRecovery:
-    def test_settings_certificate_and_modes(self, found, tmp_path):
-        found.write_report(tmp_path / "a.html")
-        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    def test_settings_certificate_and_modes(self, found, recovery_page):
+        text = Page(recovery_page.read_text(encoding="utf-8")).text
         assert "60 values: 54 were seen and 6 were missing" in text
         assert f"mu {found.result.problem.mu:.4g}, from the data" in text
         assert f"No other solution is better by more than {100 * found.result.gap:.2g}%" in text
@@ -154,9 +171,8 @@ class TestRecovery:
         f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
         assert number_and_error(f, error) in text
 
-    def test_the_certificate_in_two_sentences_with_a_link(self, found, tmp_path):
-        found.write_report(tmp_path / "a.html")
-        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    def test_the_certificate_in_two_sentences_with_a_link(self, recovery_page):
+        text = recovery_page.read_text(encoding="utf-8")
         after = text.partition("Certificate of the convex solution</h2>")[2]
         sentences, link = re.search(
             r'<p>(.*?) <a href="#(.*?)">About the certificate</a>', after
@@ -168,6 +184,7 @@ class TestRecovery:
         for word in ("Proven", "Not proven", "dual problem", "mu", "random starts", "rounding"):
             assert word in about
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_filled_values_and_residuals(self, found, tmp_path):
         found.write_report(tmp_path / "a.html", title="Mine", command="structrank x <y>")
         parsed = Page((tmp_path / "a.html").read_text(encoding="utf-8"))
@@ -180,6 +197,7 @@ class TestRecovery:
         assert parsed.text.startswith("Mine - structrank Mine")
         assert "command structrank x <y>" in parsed.text
 
+    @pytest.mark.usefixtures("no_pictures")
     @pytest.mark.parametrize(
         "status", [s if s in SOME_STATUSES else nightly(s) for s in Status], ids=lambda s: s.name
     )
@@ -192,6 +210,7 @@ class TestRecovery:
         for internal in ("stop.", "Hankel(", "window=", "result.", status.name):
             assert internal not in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_without_a_bound_none_is_claimed(self, found, tmp_path):
         unproven = replace(found.result, gap=1.0)
         replace(found, solve=lambda: unproven).write_report(tmp_path / "a.html")
@@ -199,6 +218,7 @@ class TestRecovery:
         assert "without a bound on the optimum" in text
         assert "better by more than" not in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_an_average_is_called_so(self, found, tmp_path):
         replace(found, kind="average", modes=None, rank=5).write_report(tmp_path / "a.html")
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
@@ -207,6 +227,7 @@ class TestRecovery:
         assert "not of this fit" in text
         assert "sinusoids" not in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_convex_estimates_are_certified_themselves(self, tmp_path):
         recover(SERIES, mu=1.0, kind="convex").write_report(tmp_path / "a.html")
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
@@ -216,6 +237,7 @@ class TestRecovery:
         assert "Modes" not in text
         assert "Oscillations" not in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_channels_of_unlike_size_and_irregular_numbers(self, tmp_path):
         wave = np.stack([np.cos(0.3 * T), 1000 * np.sin(0.3 * T)])
         array = xr.DataArray(wave, {"sensor": [1, 7]}, ["sensor", "time"])
@@ -224,6 +246,7 @@ class TestRecovery:
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         assert "180 values: 180 were seen" in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_nothing_found(self, tmp_path):
         nothing = recover(RNG.standard_normal(40), mu=1e3, kind="convex")
         nothing.write_report(tmp_path / "a.html")
@@ -238,9 +261,8 @@ class TestRecovery:
         assert wide["aria-label"] == parsed.all("img")[0]["alt"]
         assert "10 x 10" in wide["aria-label"]
 
-    def test_pictures_can_be_enlarged_without_a_script(self, found, tmp_path):
-        found.write_report(tmp_path / "a.html")
-        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    def test_pictures_can_be_enlarged_without_a_script(self, recovery_page):
+        text = recovery_page.read_text(encoding="utf-8")
         parsed = Page(text)
         assert parsed.all("input") == [{"type": "checkbox"}] * len(parsed.all("img"))
         assert "figure:has(.zoom input:checked) img { width: 250%" in text
@@ -255,15 +277,15 @@ class TestRecovery:
 
 
 class TestForecast:
-    def test_values_and_trust(self, ahead, tmp_path):
-        ahead.write_report(tmp_path / "a.html")
-        text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    def test_values_and_trust(self, ahead, forecast_page):
+        text = Page(forecast_page.read_text(encoding="utf-8")).text
         values = [ahead.mean, ahead.lower, ahead.upper]
         row = [f"{part.iloc[0, column]:#.5g}" for column in (0, 1) for part in values]
         assert " ".join(["2024-03-01", *row]) in text
         assert f"forecasts is {ahead.past_error:.4g}" in text
         assert "no certificate" in text
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_channels_of_unlike_size_and_irregular_numbers(self, tmp_path):
         wave = np.stack([np.cos(0.3 * T), 1000 * np.sin(0.3 * T), np.sin(0.3 * T)], axis=1)
         ahead = forecast(
@@ -274,19 +296,18 @@ class TestForecast:
         assert text.count("each channel in units of its own size") == 2
         assert f"{ahead.mean.to_numpy()[0, 1]:#.5g}" in text
 
-    def test_same_units_are_not_spoken_of(self, ahead, tmp_path):
-        ahead.write_report(tmp_path / "a.html")
-        assert "own size" not in (tmp_path / "a.html").read_text(encoding="utf-8")
+    def test_same_units_are_not_spoken_of(self, forecast_page):
+        assert "own size" not in forecast_page.read_text(encoding="utf-8")
 
+    @pytest.mark.usefixtures("no_pictures")
     def test_long_tables_are_cut(self, tmp_path, ahead):
         write_report(tmp_path / "a.html", ahead.report(), layout=PageLayout(most_rows=3))
         text = Page((tmp_path / "a.html").read_text(encoding="utf-8")).text
         assert "The first 3 of 7 are shown." in text
         assert "2024-03-04" not in text
 
-    def test_names_are_escaped(self, ahead, tmp_path):
-        ahead.write_report(tmp_path / "a.html")
-        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    def test_names_are_escaped(self, forecast_page):
+        text = forecast_page.read_text(encoding="utf-8")
         assert "<script" not in text
         assert html.escape(NASTY) in text
 
@@ -308,6 +329,7 @@ def test_numbers_have_the_digits_of_their_errors(value, error, text):
     assert number_and_error(value, error) == text
 
 
+@pytest.mark.usefixtures("no_pictures")
 class TestFile:
     def test_an_old_file_is_kept(self, found, tmp_path):
         path = tmp_path / "page.html"
