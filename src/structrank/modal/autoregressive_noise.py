@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import lapack
 
 from .._array import NDArray
 from ..io.saved_results import savable
@@ -154,7 +155,9 @@ class Whitening:
             band[offset, : len(first)][near] = precision[apart[near], first[near]]
         factor = band
         if len(missing):
-            factor = scipy.linalg.cholesky_banded(band, lower=True, check_finite=False)
+            factor, failed = lapack.dpbtrf(band, lower=True)
+            if failed:  # rounding, next to a partial autocorrelation of one
+                raise np.linalg.LinAlgError("the precision of missing noise is not positive definite")
         log_determinant = log_variances + 2 * float(np.sum(np.log(factor[0])))
         return cls(rows, seen, factor, log_determinant)
 
@@ -207,9 +210,10 @@ class Whitening:
     def _projected(self, white: NDArray) -> NDArray:
         """Coefficients of the missing samples that explain innovations best."""
         target = self._transposed(white)[~self.seen]
-        found: NDArray = scipy.linalg.cho_solve_banded(
-            (self.factor, True), target, check_finite=False
-        )
+        real = target.real if np.iscomplexobj(target) else target
+        found: NDArray = lapack.dpbtrs(self.factor, real, lower=True)[0]
+        if np.iscomplexobj(target):
+            found = found + 1j * lapack.dpbtrs(self.factor, target.imag, lower=True)[0]
         return found
 
     def _innovations(self, whole: NDArray) -> NDArray:

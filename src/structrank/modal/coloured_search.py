@@ -16,13 +16,13 @@ from .autoregressive_noise import AutoregressiveNoise
 from .fit import LevenbergMarquardt, ModalFit
 from .model import ModalModel
 from .modes import Modes
-from .noise_fit import NoiseFit, fit_noise
+from .noise_fit import NoiseFit, fit_last, fit_noise
 from .refit_result import information_criterion
 
 
 @dataclass(frozen=True)
 class ColouredSearch:
-    """How modes are searched in coloured noise; as `GreedySearch`, but for the last three."""
+    """How modes are searched in coloured noise; as `GreedySearch`, but for the last six."""
 
     most: int = 20  # modes that are no longer few: the search ends without a result
     patience: int = 3  # modes in a row without a better information criterion, before it ends
@@ -33,6 +33,9 @@ class ColouredSearch:
     coarse: LevenbergMarquardt = field(default_factory=lambda: LevenbergMarquardt(15, 1e-3))
     rounds: int = 4  # fits of modes and of noise in turn at the end; they settle in two or three
     settled: float = 1e-3  # change of partial autocorrelations that no longer matters
+    near: float = 30.0  # above the best criterion, where the noise is no longer fitted exactly
+    rise: float = 15.0  # of the criterion by one mode: most of its price, which is 20 to 35
+    most_rises: int = 2  # such rises in a row, after which the search ends before its patience does
     noise: NoiseFit = field(default_factory=NoiseFit)
 
 
@@ -125,13 +128,17 @@ class _Finder:
 
     def by_information(self) -> _State | None:
         """The model and noise of the smallest information criterion; None if there are many."""
-        best, since = self._best_order(self.empty()), 0
-        for state in self._additions(self.empty()):
-            found = self._best_order(state)
-            better = found.information < best.information - self.search.gain
+        empty, search = self.empty(), self.search
+        best, last = self._best_order(empty), empty
+        since = rises = 0
+        for state in self._additions(empty):
+            found = self._best_order(state, best.information + search.near)
+            better = found.information < best.information - search.gain
             best, since = (found, 0) if better else (best, since + 1)
-            if since > self.search.patience:
+            rises = rises + 1 if state.information > last.information + search.rise else 0
+            if since > search.patience or min(rises, since) >= search.most_rises:
                 break
+            last = state
         else:
             if since == 0:
                 return None
@@ -186,13 +193,19 @@ class _Finder:
         return self._state(fit.model, noise.order, noise)
 
     def _state(
-        self, model: ModalModel, order: int, start: AutoregressiveNoise | None = None
+        self,
+        model: ModalModel,
+        order: int,
+        start: AutoregressiveNoise | None = None,
+        *,
+        rough: bool = False,
     ) -> _State:
+        """A model with the noise that it leaves; a rough one has the start but for its end."""
         at = (np.flatnonzero(self.seen), np.zeros(self.values.size, dtype=int))
         fit, jacobian = model.rows(at)
         residual = self.values - fit
-        settings = self.search.noise
-        noise = fit_noise(residual, jacobian, self.seen, order, start, settings)
+        estimate = fit_last if rough or order == 1 else fit_noise
+        noise = estimate(residual, jacobian, self.seen, order, start, self.search.noise)
         return _State(model, residual, jacobian, noise, self._information(model, residual, noise))
 
     def _information(
@@ -209,13 +222,19 @@ class _Finder:
             log_determinant=self.numbers / self.values.size * whitening.log_determinant,
         )
 
-    def _best_order(self, state: _State) -> _State:
-        """The state with noise of the order that the information criterion asks for."""
+    def _best_order(self, state: _State, limit: float = np.inf) -> _State:
+        """The state with noise of the order that the information criterion asks for.
+
+        The noise is rough if the criterion exceeds a limit.
+        """
+        order = state.noise.order
         while state.noise.order < self.search.noise.most:
-            higher = self._state(state.model, state.noise.order + 1, state.noise)
+            higher = self._state(state.model, state.noise.order + 1, state.noise, rough=True)
             if higher.information >= state.information:
                 break
             state = higher
+        if state.noise.order > order and state.information < limit:
+            state = self._state(state.model, state.noise.order, state.noise)
         return state
 
     def _settled(self, state: _State) -> _State:

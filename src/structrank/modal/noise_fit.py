@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from scipy.optimize import minimize
 
 from .._array import NDArray
@@ -29,12 +29,22 @@ class NoiseFit:
     few : int
         Samples, at most, for which the likelihood is that of samples free of the fitted parameters.
         With more, what the fit takes from the noise is too little to matter.
+    width : float
+        Distance of the points of a parabola in the search for a single partial autocorrelation,
+        over its standard error. The search ends where the lowest point is as near as that.
+    parabolas : int
+        Parabolas of such a search, at most; it rarely takes more than three.
+    longest : float
+        Longest step of such a search, in inverse hyperbolic tangents.
     """
 
     most: int = 4
     largest: float = 4.0
     accuracy: float = 1e-6
     few: int = 5000
+    width: float = 1.0
+    parabolas: int = 12
+    longest: float = 1.0
 
 
 def fit_noise(
@@ -76,21 +86,11 @@ def fit_noise(
     >>> fit_noise(noise, np.zeros((2000, 0)), np.ones(2000, bool), 1)
     AR(1), 0.90
     """
-    if residual.size > settings.few:
-        jacobian = jacobian[:, :0]
-    sizes = np.linalg.norm(jacobian, axis=0)
-    sizes[sizes == 0] = 1.0
-    columns = np.column_stack([jacobian / sizes, residual / (np.linalg.norm(residual) or 1.0)])
+    columns = _columns(residual, jacobian, settings)
+    first = _first(residual, seen, order, start, settings)
 
     def negative(z: NDArray) -> float:
         return _restricted(AutoregressiveNoise(np.tanh(z)), columns, seen)
-
-    first = np.zeros(order)
-    if start is not None:
-        known = np.arctanh(start.partial[:order])
-        first[: len(known)] = np.clip(known, -settings.largest, settings.largest)
-    elif order:
-        first[0] = np.arctanh(_neighbours(residual, seen))
 
     def search() -> NDArray:
         bounds = [(-settings.largest, settings.largest)] * order
@@ -104,13 +104,101 @@ def fit_noise(
     return AutoregressiveNoise(np.tanh(piece("noise", search, lambda z: {"z": z}, unpack)))
 
 
+def fit_last(
+    residual: NDArray,
+    jacobian: NDArray,
+    seen: NDArray,
+    order: int,
+    start: AutoregressiveNoise | None = None,
+    settings: NoiseFit = NoiseFit(),
+) -> AutoregressiveNoise:
+    """Estimate the last partial autocorrelation alone; the others are those of the start.
+
+    The result is that of `fit_noise` for the order one, and close to it for one order more than
+    that of the start: without gaps, partial autocorrelations do not depend on the order. It takes
+    about a fifth of the time.
+
+    Parameters
+    ----------
+    residual, jacobian, seen, order, start, settings
+        Those of `fit_noise`. The order is at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.signal import lfilter
+    >>> from structrank.modal.noise_fit import fit_last
+    >>> noise = lfilter([1.0], [1.0, -0.9], np.random.default_rng(0).standard_normal(2000))
+    >>> fit_last(noise, np.zeros((2000, 0)), np.ones(2000, bool), 1)
+    AR(1), 0.90
+    """
+    columns = _columns(residual, jacobian, settings)
+    first = _first(residual, seen, order, start, settings)
+
+    def negative(z: float) -> float:
+        partial = np.tanh(np.append(first[:-1], z))
+        return _restricted(AutoregressiveNoise(partial), columns, seen)
+
+    last = _lowest(negative, float(first[-1]), settings.width / np.sqrt(residual.size), settings)
+    return AutoregressiveNoise(np.tanh(np.append(first[:-1], last)))
+
+
+def _lowest(
+    negative: Callable[[float], float], z: float, width: float, settings: NoiseFit
+) -> float:
+    """Where a function of one number has a lowest point, by parabolas."""
+    bound, value = settings.largest - width, np.inf
+    lowest, step = z, 0.0
+    for _ in range(settings.parabolas):
+        z = float(np.clip(lowest + step, -bound, bound))
+        middle = negative(z)
+        if middle > value:
+            step /= 4
+            continue
+        lowest, value = z, middle
+        below, above = negative(z - width), negative(z + width)
+        curvature = above - 2 * middle + below
+        newton = (below - above) / (2 * curvature) if curvature > 0 else np.sign(below - above)
+        scale = width if curvature > 0 else settings.longest
+        step = float(np.clip(scale * newton, -settings.longest, settings.longest))
+        if abs(step) <= width:
+            return float(np.clip(z + step, -settings.largest, settings.largest))
+    return lowest
+
+
+def _columns(residual: NDArray, jacobian: NDArray, settings: NoiseFit) -> NDArray:
+    """What the likelihood is computed from: what a fit leaves, beside what it can reach."""
+    if residual.size > settings.few:
+        jacobian = jacobian[:, :0]
+    sizes = np.linalg.norm(jacobian, axis=0)
+    sizes[sizes == 0] = 1.0
+    return np.column_stack([jacobian / sizes, residual / (np.linalg.norm(residual) or 1.0)])
+
+
+def _first(
+    residual: NDArray,
+    seen: NDArray,
+    order: int,
+    start: AutoregressiveNoise | None,
+    settings: NoiseFit,
+) -> NDArray:
+    """Where a search starts, in inverse hyperbolic tangents."""
+    first = np.zeros(order)
+    if start is not None:
+        known = np.arctanh(start.partial[:order])
+        first[: len(known)] = np.clip(known, -settings.largest, settings.largest)
+    elif order:
+        first[0] = np.arctanh(_neighbours(residual, seen))
+    return first
+
+
 def _restricted(noise: AutoregressiveNoise, columns: NDArray, seen: NDArray) -> float:
     """Minus twice the restricted log-likelihood, the variance at its best, up to a constant."""
     whitening = noise.whitening(seen)
     white, parts = whitening.apply(columns), 1
     if np.iscomplexobj(columns):  # parameters are real: parts are rows of their own
         white, parts = np.concatenate([white.real, white.imag]), 2
-    R = scipy.linalg.qr(white, mode="r", check_finite=False)[0][: columns.shape[1]]
+    R = np.linalg.qr(white, mode="r")
     diagonal = np.maximum(np.abs(np.diag(R)), np.finfo(float).tiny)
     free = parts * np.count_nonzero(seen) - len(diagonal) + 1
     logs = 2 * np.log(diagonal)
