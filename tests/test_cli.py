@@ -16,6 +16,7 @@ import pytest
 import scipy.io
 from click.shell_completion import get_completion_class
 from click.testing import CliRunner
+from conftest import nightly
 
 from structrank import ConvergenceWarning, Cost, random_system, recover
 from structrank.cli import main
@@ -98,6 +99,13 @@ def assert_fails(done, message, code=1):
 
 
 @pytest.mark.parametrize("name", GOOD)
+def test_says_what_was_found(folder, name, monkeypatch):
+    done = call(folder, GOOD[name], monkeypatch)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert re.search(SAYS[name], done.stdout)
+
+
+@pytest.mark.parametrize("name", [x if x == "forecast" else nightly(x) for x in GOOD])
 def test_in_a_pipe(folder, name):
     done = subprocess.run(
         [sys.executable, "-c", "from structrank.cli import main; main()", *GOOD[name]],
@@ -110,7 +118,7 @@ def test_in_a_pipe(folder, name):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("name", ["recover", "frequencies"])
+@pytest.mark.parametrize("name", [nightly("recover"), "frequencies"])
 def test_on_a_terminal(folder, name):
     import pty
     import termios
@@ -311,7 +319,7 @@ class TestFiles:
         assert plot.exists()
 
     def test_times_of_outputs_and_lags(self, folder, tmp_path, monkeypatch):
-        values = read(folder / "outputs.csv").values
+        values = read(folder / "outputs.csv").values[:1000]
         text_file(tmp_path / "s.csv", "t,a,b", np.arange(len(values)), *values.T)
         done = call(tmp_path, ["realize", "s.csv"], monkeypatch)
         assert done.stdout.startswith("order     2\n")
