@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.special
+from conftest import nightly
 
 from structrank import Hankel, Modes, Problem, recover, sinusoids
 from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes
@@ -212,7 +213,7 @@ class TestTrust:
         assert without_idle_dampings(damped).parameters == damped.parameters - 1
         assert without_idle_dampings(fit) is fit
 
-    @pytest.mark.parametrize("rank", [5, 10, 15])
+    @pytest.mark.parametrize("rank", [5, 10, nightly(15)])
     def test_recover_finds_many_modes_in_few_exact_samples(self, rank):
         """Uniformly random frequencies, rank unknown."""
         errors = []
@@ -227,7 +228,7 @@ class TestTrust:
             errors.append(error)
         assert np.median(errors) < 1e-8
 
-    @pytest.mark.parametrize("seed", [4, 8, 10, 12])
+    @pytest.mark.parametrize("seed", [4, nightly(8), nightly(10), 12])
     def test_recover_follows_other_peaks_where_nothing_explains_exact_samples(self, seed):
         """Ten undamped modes, 38 of 127 samples: one search after the largest peaks goes astray."""
         rng = np.random.default_rng((0, 10, 7))
@@ -290,7 +291,7 @@ class TestExactSamples:
         np.testing.assert_allclose(found.signal, samples, atol=1e-10)
 
     @pytest.mark.parametrize(
-        "function", [lambda t: 1 / (1 + 0.1 * t), lambda t: scipy.special.j0(0.2 * t)]
+        "function", [nightly(lambda t: 1 / (1 + 0.1 * t)), lambda t: scipy.special.j0(0.2 * t)]
     )
     def test_sums_of_exponentials_for_a_function(self, function):
         """More modes than the choice of mu finds: the error falls to rounding, without errors."""
