@@ -123,10 +123,12 @@ def test_example_of_make_run(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["benchmarks.scaling", "13"], "log-log slope"),
+        nightly(["benchmarks.scaling", "13"], "log-log slope"),
         nightly(["benchmarks.paper_sizes", "--largest", "1"], "literal / ours at 2050 x 10000"),
         (["benchmarks.floor", "12"], "ratio"),
-        (["benchmarks.five_signals", "--lengths", "64", "--only", "tones"], "tones         64"),
+        nightly(
+            ["benchmarks.five_signals", "--lengths", "64", "--only", "tones"], "tones         64"
+        ),
         nightly(["benchmarks.certified", "--largest", "100"], "SCS"),
         nightly(["benchmarks.kalman", "3"], "statsmodels likelihood"),
         nightly(
@@ -160,7 +162,7 @@ def test_example_of_make_run(tmp_path):
         ),
         nightly(["benchmarks.tables", "--seeds", "1", "--samples", "60"], "common tones | "),
         nightly(["benchmarks.phase_transition", "--part", "peers", "--draws", "1"], "of 1, "),
-        (
+        nightly(
             [
                 "benchmarks.space",
                 "--only",
@@ -177,7 +179,7 @@ def test_example_of_make_run(tmp_path):
             "over that of SAKE",
         ),
         (["benchmarks.accuracy", "--seeds", "1", "--case", "1-D"], "1 of 1   (goal: at least 1)"),
-        (
+        nightly(
             ["benchmarks.selection", "--seeds", "1", "--settings", "1", "--method", "noise"],
             "most often the true rank: noise",
         ),
