@@ -16,6 +16,7 @@ from ..systems.likelihood import log_likelihood, value_and_gradient
 from .joint_model import Correlation, JointFit, table_records
 from .likelihood import ComponentFit
 from .mixture import FittedSeries
+from .search import stretch_with_most
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def fit_jointly(
     if not search.applies(~np.isnan(samples)):
         return []
     y = (samples - [one.offset for one in alone]) / [one.scale for one in alone]
-    record = table_records([y[_stretch(y, search.stretch)]])
+    part = stretch_with_most(np.sum(~np.isnan(y), axis=1), search.stretch)
+    record = table_records([y[part]])
     found: list[JointFit] = []
     for fits in _assignments(alone):
         start = JointFit(fits, [])
@@ -106,15 +108,6 @@ def fit_jointly(
     if not found or not found[0].correlations:
         return []
     return [fit for fit in found if fit.information <= found[0].information + search.slack]
-
-
-def _stretch(y: NDArray, longest: int) -> slice:
-    """The stretch of a table with most samples."""
-    if len(y) <= longest:
-        return slice(None)
-    seen = np.concatenate([[0], np.cumsum(np.sum(~np.isnan(y), axis=1))])
-    first = int(np.argmax(seen[longest:] - seen[:-longest]))
-    return slice(first, first + longest)
 
 
 def _form(fit: ComponentFit) -> tuple[bool, bool, bool]:

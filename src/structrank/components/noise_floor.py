@@ -1,4 +1,4 @@
-"""How much of a series may be white noise: errors at seen samples that do not trust a fit's split.
+"""How much of a series may be white noise, for errors at seen samples.
 
 A fit divides a series into a signal and white noise. Samples hardly say where to divide: an
 autoregressive part of some order describes a smooth signal and white noise about as well as both by

@@ -138,10 +138,22 @@ def fitted_part(
     search : ComponentSearch
     """
     longest = max(search.stretch, round(search.cycles * max(periods, default=0)))
-    if len(y) <= longest:
+    return stretch_with_most(~np.isnan(y), longest)
+
+
+def stretch_with_most(seen: NDArray, longest: int) -> slice:
+    """The stretch of at most so many times with most samples.
+
+    Parameters
+    ----------
+    seen : ndarray
+        Number of samples at every time.
+    longest : int
+    """
+    if len(seen) <= longest:
         return slice(None)
-    seen = np.concatenate([[0], np.cumsum(~np.isnan(y))])
-    first = int(np.argmax(seen[longest:] - seen[:-longest]))
+    before = np.concatenate([[0], np.cumsum(seen)])
+    first = int(np.argmax(before[longest:] - before[:-longest]))
     return slice(first, first + longest)
 
 

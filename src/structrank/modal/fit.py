@@ -190,8 +190,9 @@ class ModalFit:
             yield _real_rows(self.values.reshape(-1) - measured[0], np.stack(measured[1:], axis=1))
             return
         weights, values = self.weights.reshape(self._grid), self.values.reshape(self._grid)
-        seen = np.nonzero(weights)  # samples are whitened together
-        for at in self._pieces(seen, model) if self.whitening is None else [seen]:
+        seen = np.nonzero(weights)
+        together = self.whitening is not None  # a whitened sample depends on those before
+        for at in [seen] if together else self._pieces(seen, model):
             fit, jacobian = model.rows(at)
             w = weights[at]
             rows = self._white(np.column_stack([jacobian, values[at] - fit]) * w[:, None])

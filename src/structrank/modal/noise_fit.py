@@ -27,7 +27,7 @@ class NoiseFit:
         The search ends when the log-likelihood changes by less, relatively. Standard errors of the
         coefficients correspond to changes of one half.
     few : int
-        Samples, at most, for which the likelihood is that of samples free of the fitted parameters.
+        Most samples for which the likelihood is restricted to what no fitted parameter reaches.
         With more, what the fit takes from the noise is too little to matter.
     width : float
         Distance of the points of a parabola in the search for a single partial autocorrelation,

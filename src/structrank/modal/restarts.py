@@ -26,7 +26,7 @@ class Restarts:
         Searches for damped modes, and as many for undamped ones. Of 40 real signals of 127 samples
         with 3 to 10 damped modes, 20% to 50% seen, one search finds 24, ten find 33, 20 find 35.
     numbers : int
-        Real numbers at most. With more, one search is enough, and many take long.
+        Most real numbers in the samples. With more, one search is enough, and many take long.
     share : float
         A search ends when it has more parameters than this share of the numbers: with less to
         spare, hardly any search ends at the right modes.

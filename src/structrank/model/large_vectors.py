@@ -64,7 +64,7 @@ def _fill(numbers: NDArray, generator: np.random.Generator) -> None:
 
 
 def on_threads(task: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-    """Run a task on all items; the order is kept. Several of them share the cores."""
+    """Run a task on all items, on several threads; results have the order of the items."""
     items = list(items)
     if len(items) < 2:
         return [task(item) for item in items]

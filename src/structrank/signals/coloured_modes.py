@@ -125,7 +125,7 @@ def _applies(problem: Problem, known: Known, trust: ColouredTrust) -> bool:
 def may_be_coloured(fit: Refit, trust: ColouredTrust = ColouredTrust()) -> bool:
     """Return whether all modes, or fewer, could leave coloured noise, by a rough criterion.
 
-    It takes the likelihood of samples whose last neighbours are seen.
+    It is the likelihood of those samples whose neighbours before them are seen.
 
     Parameters
     ----------

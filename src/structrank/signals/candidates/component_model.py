@@ -83,7 +83,7 @@ class ComponentModel(Candidate):
 
 
 def has_components(problem: Problem) -> bool:
-    """Whether the component model is for a signal: one real series, or a few channels of them."""
+    """Whether a signal suits the component model: one real series, or a few channels of them."""
     structure: Any = problem.structure
     if len(structure.lengths) > 1 or is_complex(problem.b):
         return False
