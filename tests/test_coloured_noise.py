@@ -22,7 +22,7 @@ from structrank import (
 from structrank.io.saved_results import decoded, encoded
 from structrank.modal.coloured_search import ColouredSearch, coloured_modes
 from structrank.modal.modal_refit import refit_modes
-from structrank.modal.noise_fit import fit_noise
+from structrank.modal.noise_fit import fit_last, fit_noise
 from structrank.signals.channel_estimate import merged
 from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
 from structrank.signals.direct_modes import DirectFit, direct_fit
@@ -112,6 +112,19 @@ def test_noise_has_the_largest_restricted_likelihood():
 
     best = minimize_scalar(negative, bounds=(0.3, 0.99), method="bounded").x
     assert fit_noise(y, X, seen, 1).partial[0] == pytest.approx(best, abs=2e-3)
+    assert fit_last(y, X, seen, 1).partial[0] == pytest.approx(best, abs=0.01)
+
+
+@pytest.mark.parametrize("start", [None, -0.9, 0.99])
+def test_the_last_partial_autocorrelation_alone_is_close_to_that_of_all(start):
+    rng = np.random.default_rng(2)
+    seen, X = np.ones(400, dtype=bool), np.ones((400, 1))
+    y = ar_noise(400, rng, 0.8)
+    noise = None if start is None else AutoregressiveNoise(np.array([start]))
+    one, all_of_one = fit_last(y, X, seen, 1, noise), fit_noise(y, X, seen, 1)
+    np.testing.assert_allclose(one.partial, all_of_one.partial, atol=0.01)
+    two, all_of_two = fit_last(y, X, seen, 2, one), fit_noise(y, X, seen, 2)
+    np.testing.assert_allclose(two.partial, all_of_two.partial, atol=0.02)
 
 
 def small_problem():

@@ -15,6 +15,7 @@ from structrank.components import Components, Season, fit_either_scale, fit_seri
 from structrank.components.autoregression import autoregression, burg
 from structrank.components.conditioning import gaussian, records
 from structrank.components.covariances import SampleCovariances
+from structrank.components.dense_smoothing import ConditionedSeries
 from structrank.components.likelihood import (
     ComponentFit,
     LikelihoodSearch,
@@ -67,6 +68,49 @@ def test_derivatives_are_those_of_finite_differences(rng):
     steps = 1e-5 * np.eye(len(parameters))
     literal = [(value(parameters + h) - value(parameters - h)) / 2e-5 for h in steps]
     np.testing.assert_allclose(EVERYTHING.gradient(parameters, score), literal, atol=1e-6)
+
+
+@pytest.mark.parametrize("order", [0, 3])
+@pytest.mark.parametrize("measured", [False, True])
+def test_covariances_and_smoother_have_the_same_means_and_variances(order, measured, rng):
+    seasons = {"season": Season(6, (1, 3)), "second": Season(9, (2,))}
+    drifts = ("level", "slope", "season", "second season")
+    parts = Components(50, True, order=order, drifts=drifts, measured=measured, **seasons)
+    parameters = rng.standard_normal(len(parts.names)) - 2
+    noise = 0.2 + rng.random(50) if measured else None
+    y = rng.standard_normal(50)
+    y[5:9] = y[30:40] = np.nan
+    fit, k = ComponentFit(parts, parameters, 0.0, 36), rng.integers(3, size=50)
+    held = [(k == part) & ~np.isnan(y) for part in range(3)]
+    found, shown = fit.smooth([y], noise), parts.matrices(parameters)[0][0]
+    ((mean, variance),) = fit.signals([y], noise)
+    np.testing.assert_allclose(mean, found.states[:, :, 0, 0] @ shown, atol=1e-9)
+    np.testing.assert_allclose(variance, found.signal_variances[:, 0, 0], atol=1e-9)
+    rest = np.where(np.isnan(y), found.outputs[:, 0, 0, 0], y)
+    for name, season in parts.seasons.items():
+        rest = rest - found.states[:, parts.states[name], 0, 0] @ season.shown
+    np.testing.assert_allclose(fit.filled_rest(y, noise), rest, atol=1e-9)
+    without = fit.smooth([np.where(part, np.nan, y) for part in held], noise)
+    for n, (part, (mean, variance)) in enumerate(
+        zip(held, fit.held_out(y, held, noise), strict=True)
+    ):
+        np.testing.assert_allclose(mean, without.states[part, :, 0, n] @ shown, atol=1e-9)
+        np.testing.assert_allclose(variance, without.signal_variances[part, 0, n], atol=1e-9)
+
+
+def test_a_long_series_has_the_means_and_variances_of_the_smoother(rng):
+    y = np.cumsum(rng.standard_normal(500))
+    y[100:150] = np.nan
+    walk = Components(500, drifts=("level",))
+    fit = ComponentFit(walk, np.log([0.5, 1.0]), 0.0, 450)
+    held = [np.arange(500) == 20, np.arange(500) > 480]
+    given = ConditionedSeries(walk, fit.parameters, y)
+    ((mean, variance),) = fit.signals([y])
+    np.testing.assert_allclose(mean, given.mean(), atol=1e-8)
+    np.testing.assert_allclose(variance, given.variance(), atol=1e-8)
+    np.testing.assert_allclose(fit.filled_rest(y), np.where(np.isnan(y), mean, y))
+    for found, dense in zip(fit.held_out(y, held), given.held_out(held), strict=True):
+        np.testing.assert_allclose(found, dense, atol=1e-8)
 
 
 @pytest.mark.parametrize("order", [0, 1, 4])

@@ -51,6 +51,16 @@ class SampleCovariances:
         parts += [_drift(components, name, earlier, self.lags) for name in components.drifts]
         self.parts = np.array(parts).reshape(len(parts), self.count**2)
 
+    def covariance(self, parameters: NDArray) -> NDArray:
+        """Covariances of the samples.
+
+        Parameters
+        ----------
+        parameters : ndarray
+            In the order of `Components.names`.
+        """
+        return self._covariance(parameters)[0]
+
     def score(self, parameters: NDArray) -> tuple[float, NDArray]:
         """Log-likelihood of the samples, and its gradient.
 
@@ -66,11 +76,7 @@ class SampleCovariances:
         """
         count, order = len(self.parts), self.components.order
         variances, own = np.exp(parameters[:count]), parameters[count:]
-        covariance = self.fixed + (variances @ self.parts).reshape(self.fixed.shape)
-        if order:
-            row, _, covariances = autoregression(np.exp(own[0]), np.tanh(own[1:]))
-            by_lag = _continued(row, covariances, self.longest)
-            covariance += by_lag[self.lags]
+        covariance, row, by_lag = self._covariance(parameters)
         value, change = _value_and_change(covariance, self.y)
         gradient = variances * (self.parts @ change.ravel())
         if order:
@@ -79,6 +85,39 @@ class SampleCovariances:
             row_slopes, _, slopes = autoregression_slopes(own)
             gradient = np.append(gradient, row_slopes @ by_row + slopes @ by_covariance)
         return value, gradient
+
+    def _covariance(self, parameters: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """Covariances of the samples; coefficients and covariances of the autoregressive part."""
+        count = len(self.parts)
+        variances, own = np.exp(parameters[:count]), parameters[count:]
+        covariance = self.fixed + (variances @ self.parts).reshape(self.fixed.shape)
+        row = by_lag = np.zeros(0)
+        if self.components.order:
+            row, _, covariances = autoregression(np.exp(own[0]), np.tanh(own[1:]))
+            by_lag = _continued(row, covariances, self.longest)
+            covariance += by_lag[self.lags]
+        return covariance, row, by_lag
+
+
+def seasonal_covariance(components: Components, parameters: NDArray, length: int) -> NDArray:
+    """Covariances of the seasons of a series, at all of its times.
+
+    Parameters
+    ----------
+    components : Components
+    parameters : ndarray
+        In the order of `Components.names`.
+    length : int
+        Number of times.
+    """
+    at = np.arange(length)
+    earlier, lags = np.minimum(at[:, None], at), np.abs(at[:, None] - at)
+    values = dict(zip(components.names, parameters, strict=True))
+    found = np.zeros((length, length))
+    for name, season in components.seasons.items():
+        drift = np.exp(values[name]) if name in components.drifts else 0.0
+        found += (components.first.season**2 + drift * earlier) * _turned(season, lags)
+    return found
 
 
 def _value_and_change(covariance: NDArray, y: NDArray) -> tuple[float, NDArray]:

@@ -87,6 +87,23 @@ class FittedChannels:
         found = [fit.smooth([(y - offset) / scale for y in samples]) for fit in self.joint]
         return [self._average(found, record) for record in range(len(samples))]
 
+    def held_out(self, samples: NDArray, parts: Sequence[NDArray]) -> list[SeriesEstimate]:
+        """Estimate samples that are held out, part by part, from the others.
+
+        Parameters
+        ----------
+        samples : ndarray, shape (samples, channels)
+            NaN where missing.
+        parts : sequence of ndarray of bool
+
+        Returns
+        -------
+        list of SeriesEstimate
+            At the samples of each part.
+        """
+        found = self.smooth([np.where(part, np.nan, samples) for part in parts])
+        return [one.at(part) for one, part in zip(found, parts, strict=True)]
+
     def _average(self, found: list[Moments], record: int) -> SeriesEstimate:
         """Mean and variance of a mixture of fits."""
         offset, scale = self._units

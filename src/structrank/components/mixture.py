@@ -10,7 +10,6 @@ import numpy as np
 
 from .._array import NDArray
 from ..io.saved_results import savable
-from ..systems.smoothing import Moments
 from .likelihood import ComponentFit
 from .noise_floor import SeenValues, seen_values
 
@@ -55,6 +54,12 @@ class SeriesEstimate:
     stderr: NDArray
     deviation: NDArray
     sigma: float | None
+
+    def at(self, part: NDArray) -> SeriesEstimate:
+        """The same at some of the values."""
+        return SeriesEstimate(
+            self.signal[part], self.stderr[part], self.deviation[part], self.sigma
+        )
 
     def exponential(self) -> SeriesEstimate:
         """The same for the exponential of the series: its median, and deviations to first order."""
@@ -118,9 +123,33 @@ class FittedSeries:
         if self.logarithmic:
             samples = [np.log(np.where(y > 0, y, np.nan)) for y in samples]
         records = [(y - self.offset) / self.scale for y in samples]
-        found = [fit.smooth(records, self.noise) for fit in self.fits]
-        averages = [self._average(found, record) for record in range(len(records))]
+        found = [fit.signals(records, self.noise) for fit in self.fits]
+        averages = [self._average(one, self.noise) for one in zip(*found, strict=True)]
         return [one.exponential() for one in averages] if self.logarithmic else averages
+
+    def held_out(self, samples: NDArray, parts: Sequence[NDArray]) -> list[SeriesEstimate]:
+        """Estimate samples that are held out, part by part, from the others.
+
+        Parameters
+        ----------
+        samples : ndarray
+            NaN where missing.
+        parts : sequence of ndarray of bool
+            Only samples that are seen.
+
+        Returns
+        -------
+        list of SeriesEstimate
+            At the samples of each part.
+        """
+        if self.logarithmic:
+            found = self.smooth([np.where(part, np.nan, samples) for part in parts])
+            return [one.at(part) for one, part in zip(found, parts, strict=True)]
+        record = (samples - self.offset) / self.scale
+        each = [fit.held_out(record, parts, self.noise) for fit in self.fits]
+        noises = [None if self.noise is None else self.noise[part] for part in parts]
+        pairs = zip(zip(*each, strict=True), noises, strict=True)
+        return [self._average(one, noise) for one, noise in pairs]
 
     def seen_values(self, samples: NDArray) -> SeenValues | None:
         """The series at its seen samples, if as much of it is noise as can be.
@@ -144,21 +173,20 @@ class FittedSeries:
         seen = ~np.isnan(samples)
         return SeenValues(seen, self.offset + self.scale * mean, unit * variance, unit * noise)
 
-    def _average(self, found: list[Moments], record: int) -> SeriesEstimate:
-        """Mean and variance of a mixture of fits."""
-        shown = [fit.components.matrices(fit.parameters)[0][0] for fit in self.fits]
-        pairs = zip(found, shown, strict=True)
-        means = np.array([f.states[:, :, 0, record] @ C for f, C in pairs])
-        variances = np.array([f.signal_variances[:, 0, record] for f in found])
+    def _average(
+        self, found: Sequence[tuple[NDArray, NDArray]], noise: NDArray | None
+    ) -> SeriesEstimate:
+        """Mean and variance of a mixture of fits, from those of each."""
+        means, variances = (np.array(part) for part in zip(*found, strict=True))
         mean = self.weights @ means
         variance = self.weights @ (variances + (means - mean) ** 2)
-        sigma, noise = None, self.noise
-        if noise is None:
+        sigma, spread = None, noise
+        if spread is None:
             sigma = np.sqrt(self.weights @ [np.exp(fit.values["white"]) for fit in self.fits])
-            noise = sigma
+            spread = sigma
         return SeriesEstimate(
             self.offset + self.scale * mean,
             self.scale * np.sqrt(variance),
-            self.scale * np.sqrt(variance + noise**2),
+            self.scale * np.sqrt(variance + spread**2),
             None if sigma is None else self.scale * float(sigma),
         )

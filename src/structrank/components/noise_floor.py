@@ -128,8 +128,8 @@ def seen_values(
     white = max(white, rule.least * noise)
     values = {**fit.values, "white": np.log(white)}
     fit = replace(fit, parameters=np.array([values[name] for name in fit.components.names]))
-    found, shown = fit.smooth([record]), fit.components.matrices(fit.parameters)[0][0]
+    ((signal, own),) = fit.signals([record])
     ratio = noise / white
-    mean = record - ratio * (record - found.states[:, :, 0, 0] @ shown)
-    variance = noise - ratio**2 * (white - found.signal_variances[:, 0, 0])
+    mean = record - ratio * (record - signal)
+    variance = noise - ratio**2 * (white - own)
     return mean, np.maximum(variance, 0.0), float(noise)

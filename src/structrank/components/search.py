@@ -197,7 +197,7 @@ def _autoregressive(
     orders = np.arange(most + 1)
     price = 2 * orders * samples / np.maximum(samples - orders - 2, 1)
     for _ in range(search.passes):
-        rest = _filled_rest(series, fit)
+        rest = fit.filled_rest(series.y, series.noise)
         partial, errors = burg(rest, most)
         order = max(int(np.argmin(samples * np.log(np.maximum(errors, 1e-12)) + price)), 2)
         components = series.components(seasons, order=order)
@@ -207,12 +207,3 @@ def _autoregressive(
         parameters = np.array([values[name] for name in components.names])
         fit = ComponentFit(components, parameters, -np.inf, samples)
     return fit
-
-
-def _filled_rest(series: _Series, fit: ComponentFit) -> NDArray:
-    """The series with its gaps filled by a fit, less its seasons."""
-    found, at = fit.smooth([series.y], series.noise), fit.components.states
-    rest = np.where(np.isnan(series.y), found.outputs[:, 0, 0, 0], series.y)
-    for name, season in fit.components.seasons.items():
-        rest = rest - found.states[:, at[name], 0, 0] @ season.shown
-    return np.asarray(rest)

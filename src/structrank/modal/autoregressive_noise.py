@@ -157,7 +157,9 @@ class Whitening:
         if len(missing):
             factor, failed = lapack.dpbtrf(band, lower=True)
             if failed:  # rounding, next to a partial autocorrelation of one
-                raise np.linalg.LinAlgError("the precision of missing noise is not positive definite")
+                raise np.linalg.LinAlgError(
+                    "the precision of missing noise is not positive definite"
+                )
         log_determinant = log_variances + 2 * float(np.sum(np.log(factor[0])))
         return cls(rows, seen, factor, log_determinant)
 

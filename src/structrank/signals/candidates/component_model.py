@@ -49,13 +49,13 @@ class ComponentModel(Candidate):
         samples = samples.reshape(shape[:2])  # channels are blocks of one column
         fitted, errors = self._fitted(samples, known)
         parts = [part.reshape(samples.shape) for part in trial.parts]
-        held_out = fitted.smooth([np.where(part, np.nan, samples) for part in parts])
-        signals = [like(found.signal.reshape(shape), trial.problem.b) for found in held_out]
-        residual = fitted.optimism * trial.residual(signals)
-        pairs = zip(held_out, parts, strict=True)
+        held_out = fitted.held_out(samples, parts)
         weights = np.ones(len(samples)) if known.weights is None else known.weights
-        weights = weights.reshape(-1, *[1] * (samples.ndim - 1))
-        spread = np.concatenate([(weights * found.deviation)[part] for found, part in pairs])
+        weights = np.broadcast_to(weights.reshape(-1, *[1] * (samples.ndim - 1)), samples.shape)
+        pairs = list(zip(held_out, parts, strict=True))
+        errors_at = [weights[part] * (found.signal - samples[part]) for found, part in pairs]
+        residual = fitted.optimism * np.concatenate(errors_at)
+        spread = np.concatenate([weights[part] * found.deviation for found, part in pairs])
         (found,) = fitted.smooth([samples])
         deviation = found.deviation.reshape(shape)
         share = found.stderr.reshape(shape) / np.maximum(deviation, np.finfo(float).tiny)
