@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ from conftest import random_array
 
 from structrank import Hankel
 from structrank.signals.logdet import WindowFitting, fit_windows
-from structrank.signals.window_line import LineWindows
+from structrank.signals.window_line import LineWindows, LineWork
 from structrank.signals.window_torus import TorusWindows
 
 pytestmark = pytest.mark.quick
@@ -38,6 +39,9 @@ def literal_step(b, trust, window, weights, *, around):
     return np.linalg.solve(A, (trust * b).reshape(-1)).reshape(b.shape)
 
 
+BY_SUMS = partial(LineWindows, work=LineWork(product=0))
+
+
 def samples_of(rng, shape, dtype):
     b = random_array(rng, shape, dtype)
     seen = rng.random(shape) < 0.6
@@ -49,8 +53,10 @@ def samples_of(rng, shape, dtype):
     ("kind", "shape", "window"),
     [
         (LineWindows, (12, 1), (4,)),
-        (LineWindows, (9, 1), (6,)),
         (LineWindows, (10, 3), (3,)),
+        (BY_SUMS, (12, 1), (4,)),
+        (BY_SUMS, (9, 1), (6,)),
+        (BY_SUMS, (10, 3), (3,)),
         (TorusWindows, (7, 6, 1), (3, 2)),
         (TorusWindows, (5, 4, 2), (2, 3)),
         (TorusWindows, (4, 3, 5, 1), (2, 2, 2)),

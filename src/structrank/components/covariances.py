@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.linalg import lapack
 
 from .._array import NDArray
@@ -128,9 +127,13 @@ def _value_and_change(covariance: NDArray, y: NDArray) -> tuple[float, NDArray]:
     weighted = lapack.dpotrs(factor, y, lower=1)[0]
     logdet = 2 * float(np.sum(np.log(np.diag(factor))))
     value = -0.5 * float(len(y) * np.log(2 * np.pi) + logdet + y @ weighted)
-    inverse = np.tril(lapack.dpotri(factor, lower=1)[0])
-    inverse += np.tril(inverse, -1).T
-    return value, 0.5 * (np.outer(weighted, weighted) - inverse)
+    inverse = lapack.dpotri(factor, lower=1)[0]  # zero above the diagonal
+    change = np.outer(weighted, weighted)
+    change -= inverse
+    change -= inverse.T
+    change[np.diag_indices(len(y))] += np.diag(inverse)
+    change *= 0.5
+    return value, change
 
 
 def _first_states(components: Components, at: NDArray, lags: NDArray) -> NDArray:
@@ -165,22 +168,28 @@ def _turned(season: Season, lags: NDArray) -> NDArray:
     return np.asarray(np.sum(cosines, axis=1)[lags])
 
 
+def _recursion(row: NDArray, length: int) -> NDArray:
+    """Bands of the equations that each covariance follows from those before, the first apart."""
+    order = len(row)
+    bands = np.zeros((length, order + 1)).T  # for LAPACK
+    bands[0] = 1.0
+    for j, coefficient in enumerate(row, start=1):
+        bands[j, order - j :] = -coefficient
+    return bands
+
+
 def _continued(row: NDArray, covariances: NDArray, length: int) -> NDArray:
     """Covariances at all lags: each follows from those before, by the coefficients."""
-    from scipy.signal import lfilter, lfiltic  # a slow import
-
-    denominator = np.append(1.0, -row)
-    state = lfiltic([1.0], denominator, covariances[::-1])
-    rest, _ = lfilter([1.0], denominator, np.zeros(length - len(row)), zi=state)
-    return np.concatenate([covariances, rest])
+    known = np.zeros((length, 1))
+    known[: len(row), 0] = covariances
+    return np.asarray(lapack.dtbtrs(_recursion(row, length), known, uplo="L", diag="U")[0][:, 0])
 
 
 def _through_recursion(sums: NDArray, row: NDArray, by_lag: NDArray) -> tuple[NDArray, NDArray]:
     """Derivatives by the coefficients and the first covariances, from those by all of them."""
-    from scipy.signal import lfilter  # a slow import
-
     order, length = len(row), len(by_lag)
-    later = lfilter([1.0], np.append(1.0, -row), sums[: order - 1 : -1])[::-1]
+    bands = _recursion(row, length)
+    found = lapack.dtbtrs(bands, sums[:, None], uplo="L", trans="T", diag="U")[0][:, 0]
+    later = found[order:]
     by_row = np.array([later @ by_lag[order - k : length - k] for k in range(1, order + 1)])
-    padded = np.concatenate([np.zeros(order), later, np.zeros(order)])
-    return by_row, sums[:order] + sliding_window_view(padded, order)[1 : order + 1] @ row
+    return by_row, found[:order]

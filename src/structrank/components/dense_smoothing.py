@@ -114,5 +114,5 @@ def _inverse(matrix: NDArray) -> NDArray:
     factor, failed = lapack.dpotrf(matrix, lower=1)
     if failed:
         raise ValueError("the covariances of the samples are not positive definite")
-    lower = np.tril(lapack.dpotri(factor, lower=1)[0])
-    return np.asarray(lower + np.tril(lower, -1).T)
+    lower = lapack.dpotri(factor, lower=1)[0]  # zero above the diagonal
+    return np.asarray(lower + lower.T - np.diag(np.diag(lower)))

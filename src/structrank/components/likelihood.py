@@ -67,7 +67,8 @@ def is_short(
     search : LikelihoodSearch
     """
     states = components.states["autoregression"].stop
-    return int(np.sum(~np.isnan(y))) ** 3 <= search.dense * len(y) * (states + 5)
+    count = int(np.sum(~np.isnan(y)))
+    return bool(count**3 <= search.dense * len(y) * (states + 5))
 
 
 @savable()

@@ -199,10 +199,12 @@ class WindowDescent:
         """Return `delta (Q Q^H / N + delta I)^-1`: the tangent, in units of the misfit."""
         noisy = self._windows.covariance(self._y)
         least = self._fitting.rounding * float(np.trace(noisy).real)
-        noisy[np.diag_indices_from(noisy)] += max(delta, least)
+        np.einsum("ii->i", noisy)[:] += max(delta, least)
         factor, invert = get_lapack_funcs(("potrf", "potri"), (noisy,))
-        lower = delta * np.tril(invert(factor(noisy, lower=True)[0], lower=True)[0])
-        return np.asarray(lower + np.tril(lower, -1).conj().T)
+        lower = delta * invert(factor(noisy, lower=True)[0], lower=True)[0]  # zero above
+        whole = lower + lower.conj().T
+        np.einsum("ii->i", whole)[:] -= np.diag(lower)
+        return np.asarray(whole)
 
 
 def _check_window(window: tuple[int, ...], shape: tuple[int, ...]) -> None:

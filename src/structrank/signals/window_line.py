@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.linalg import solveh_banded
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.linalg import get_lapack_funcs
 
 from .._array import NDArray
+
+
+@dataclass(frozen=True)
+class LineWork:
+    """When the covariance of windows is a plain product of matrices.
+
+    Attributes
+    ----------
+    product : float
+        Largest number of multiplications of such a product. With more, cumulative sums take less
+        time; measured for 50 to 1000 samples and windows of 4 to 128.
+    """
+
+    product: float = 8e6
 
 
 class LineWindows:
@@ -22,9 +39,13 @@ class LineWindows:
     seen : ndarray of bool, same shape
     window : tuple of int
         m, the samples of a window.
+    work : LineWork
     """
 
-    def __init__(self, b: NDArray, seen: NDArray, window: tuple[int, ...]) -> None:
+    def __init__(
+        self, b: NDArray, seen: NDArray, window: tuple[int, ...], work: LineWork = LineWork()
+    ) -> None:
+        self._work = work
         self.b = b.astype(np.result_type(b, float))
         self.trust = seen.astype(float)
         self.window = m = window[0]
@@ -40,6 +61,9 @@ class LineWindows:
         """Return the mean of `q q^H` over the windows q, samples before channels."""
         (length, channels), m = y.shape, self.window
         count = length - m + 1
+        if count * (m * channels) ** 2 <= self._work.product:
+            windows = np.moveaxis(sliding_window_view(y, m, axis=0), 2, 1).reshape(count, -1)
+            return np.asarray(windows.T @ windows.conj() / count)
         lagged = np.stack([y[k : k + count].T @ y[:count].conj() for k in range(m)])
         head, tail = y[: m - 1].reshape(-1), y[count:].reshape(-1)
         changes = np.zeros((m, channels, m, channels), dtype=y.dtype)
@@ -57,8 +81,11 @@ class LineWindows:
         bands = self._bands(weights)
         bands[0] += self.trust.reshape(-1)
         right = (self.trust * self.b).reshape(-1).astype(bands.dtype)
-        y = solveh_banded(bands, right, lower=True, overwrite_ab=True, check_finite=False)
-        return y.reshape(self.b.shape)
+        (solve,) = get_lapack_funcs(("pbsv",), (bands, right))
+        y, failed = solve(bands, right, lower=True, overwrite_ab=True)[1:]
+        if failed:
+            raise np.linalg.LinAlgError("the equations of local fits are not positive definite")
+        return np.asarray(y.reshape(self.b.shape))
 
     def _diagonals(self, blocks: NDArray) -> NDArray:
         """Return the lower diagonals of m x m blocks as rows, filled up with zeros."""
