@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
 
-from structrank import Hankel, Modes, ResidualDiagnostics, impute, recover
+from structrank import Hankel, Modes, ResidualDiagnostics, forecast, impute, recover
 from structrank.cli import main
 from structrank.components import Components, FittedSeries, Season
 from structrank.components.likelihood import ComponentFit
@@ -262,3 +262,33 @@ class TestResiduals:
     def test_complex_and_images(self):
         found = recover(noisy(np.exp(0.5j * T)) + 0.05j * np.random.default_rng(1).random(N))
         assert found.residuals().residuals.shape == (N, 2)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_values_with_errors_in_one_table(tmp_path, columns):
+    days = pd.date_range("2024-05-01", periods=40)
+    waves = np.cos(0.4 * np.arange(40))[:, None] * [1.0, 2.0]
+    waves[7] = np.nan
+    table = pd.DataFrame(waves, days, columns=["a", "b"])
+    given = table["a"] if columns == 1 else table
+    found, ahead = recover(given, rank=2), forecast(given, 3, rank=2)
+    frame, future = found.to_frame(), ahead.to_frame()
+    what = ["signal", "stderr", "lower", "upper"]
+    names = what if columns == 1 else [f"{c}_{w}" for c in "ab" for w in what]
+    assert list(frame.columns) == names
+    assert list(future.columns) == [name.replace("signal", "forecast") for name in names]
+    assert frame.index.equals(days)
+    assert future.index.equals(ahead.mean.index)
+    np.testing.assert_array_equal(frame[names[0]], found.signal if columns == 1 else found.signal.a)
+    np.testing.assert_array_equal(frame[names[3]], found.upper if columns == 1 else found.upper.a)
+    given.to_csv(tmp_path / "s.csv", index_label="day")
+    options = ["--rank", "2", "--bands", str(tmp_path / "bands.csv"), "--quiet"]
+    done = CliRunner().invoke(main, ["recover", str(tmp_path / "s.csv"), *options])
+    assert done.exit_code == 0, done.output
+    back = pd.read_csv(tmp_path / "bands.csv", index_col="day", parse_dates=True)
+    np.testing.assert_allclose(back, frame, rtol=1e-9, atol=1e-12)
+
+
+def test_only_series_have_such_tables():
+    with pytest.raises(ValueError, match=r"shape \(8, 9\), but a table holds series"):
+        recover(np.outer(np.ones(8), np.cos(np.arange(9.0))), rank=2).to_frame()

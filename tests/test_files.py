@@ -290,8 +290,11 @@ class TestTextErrors:
             ("a,b\n", "no numbers, only a header"),
             ("a,b\nx,y\nz,w\n", "it contains no numbers"),
             ("a,b\n,\n,\n", "it contains no numbers"),
-            ("n,temp\n1,2\n2,abc\n", 'line 3, column "temp": "abc" is not a number$'),
-            ("1,2\n\n2,3\n3,x\n", 'line 4, column 2: "x" is not a number$'),
+            (
+                "n,temp\n1,2\n2,abc\n",
+                'line 3, column "temp": "abc" is not a number .if it means missing: --missing abc',
+            ),
+            ("1,2\n\n2,3\n3,x\n", 'line 4, column 2: "x" is not a number'),
             (
                 "a;b\n1;1,5\n2;2.5\n",
                 r'"1,5" is not a number \(write decimals with a point, and thous',
@@ -309,7 +312,10 @@ class TestTextErrors:
             ),
             ("d,x\nmo,1\n,2\n", 'line 3, column "d": the time is missing, .*--index none'),
             ("d,x\nmo,1\nNA,2\n", 'line 3, column "d": the time is missing'),
-            ("x\n1\n-\n", r'"-" is not a number \(leave the cell empty if its value is missing\)$'),
+            (
+                "x\n1\n-\n",
+                r'"-" is not a number \(if it means missing: --missing -, missing=.-.\)$',
+            ),
             (
                 "a|b\n1|2\n",
                 r'line 2 starts with "1\|2" \(tabs, semicolons or commas separate cells',
@@ -434,7 +440,8 @@ class TestRegular:
             (["2023_11", "2023_12", "2024_01"], None),
             (["2023-11", "2023-12", "2024-01"], None),
             (["2023-10", "2023-11", "2023-12", "2024-02"], "2024-02"),
-            (["2024-03-15", "2024-04-15", "2024-05-15"], "2024-04-15"),
+            (["2024-03-15", "2024-04-15", "2024-05-15"], None),
+            (["2024-03-15", "2024-04-15", "2024-05-14"], "2024-04-15"),
             (["2024-03-01T00:00", "2024-04-01T00:00", "2024-05-01T01:00"], "2024-04-01T00:00"),
             (["2024-03-31T01:00+01:00", "2024-03-31T03:00+02:00", "2024-03-31T04:00+02:00"], None),
             (

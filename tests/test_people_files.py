@@ -44,7 +44,7 @@ ISO_HOURS = patterned(HOURS, "%Y-%m-%d %H:%M")
 ISO_DAYS = patterned(DAYS, "%Y-%m-%d")
 TENTHS = [f"{0.1 * k:.1f}" for k in range(N)]
 GOOD = {
-    "decimal commas": ("a.csv", table(["zeit;x"], comma(TENTHS), comma(WAVE), sep=";"), {}, None),
+    "decimal commas": ("a.csv", table(["zeit;x"], comma(TENTHS), comma(WAVE), sep=";"), {}, TENTHS),
     "decimal commas, tabs": ("a.txt", table(["x"], comma(WAVE)), {}, None),
     "decimal commas in quotes": ("a.csv", table(["x"], [f'"{c}"' for c in comma(WAVE)]), {}, None),
     "decimal commas, blanks": (

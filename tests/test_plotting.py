@@ -530,3 +530,16 @@ class TestFiles:
         (tmp_path / "folder.png").mkdir()
         with pytest.raises(FileError, match=message):
             save_picture(tmp_path / name, Modes([0.1]).plot_poles)
+
+
+def test_times_on_axes():
+    """Seconds where `dt` is known, dates where the index has them, also below residuals."""
+    wave = np.cos(0.3 * np.arange(60)) + 0.1 * np.cos(2.9 * np.arange(60) ** 2)
+    found = recover(wave, dt=0.5, rank=2)
+    figures = [found.plot(Figure()), found.plot_components(Figure())[-1]]
+    figures += [found.plot_residuals(Figure())[0], forecast(wave, 3, rank=2, dt=0.5).plot(Figure())]
+    assert [axis.get_xlabel() for axis in figures] == ["time (s)"] * 4
+    assert [float(np.max(axis.lines[0].get_xdata())) for axis in figures[:3]] == [29.5] * 3
+    dated = recover(pd.Series(wave, pd.date_range("2024-05-01", periods=60)), rank=2)
+    (points, *_), _, _ = (axis.lines for axis in dated.plot_residuals(Figure()))
+    assert points.get_xdata()[0] == np.datetime64("2024-05-01")

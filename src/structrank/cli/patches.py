@@ -56,7 +56,7 @@ def in_patches(
 
     variable = reading["variable"]
     unused = {**reading, "variable": None}
-    files = ("errors", "components", "plot", "report", "checkpoint", "resume")
+    files = ("errors", "bands", "components", "plot", "report", "checkpoint", "resume")
     for name in ("columns", "regressors", "clipped", *files, "max_time", "dt"):
         unused[name] = options.pop(name, None)
     for name, value in unused.items():

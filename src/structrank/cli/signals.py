@@ -38,6 +38,11 @@ signal_options = shared.combined(
     click.option("--out", type=FILE, help="Write the signal; the extension tells the format."),
     click.option("--errors", type=FILE, help="Write the standard errors in the same way."),
     click.option(
+        "--bands",
+        type=FILE,
+        help="Write signal, standard errors and ends of the intervals as columns of a table.",
+    ),
+    click.option(
         "--components",
         type=FILE,
         help="Write trend, seasons, oscillations and the rest of series as columns of a table.",
@@ -180,6 +185,7 @@ def _recover(
     channels: int | str | None,
     out: Path | None,
     errors: Path | None,
+    bands: Path | None,
     components: Path | None,
     plot: Path | None,
     report: Path | None,
@@ -192,9 +198,8 @@ def _recover(
     """Recover a signal that fits into memory."""
     from .. import estimate_cost
     from .._watch import clock, watched
-    from ..signals.tables import components_table
 
-    check_outputs(out, errors, components, plot=plot, report=report, force=force)
+    check_outputs(out, errors, bands, components, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
     for path in (out, errors):
         check_dimensions(path, given.table.values)
@@ -210,9 +215,7 @@ def _recover(
     with watched(max_time, not quiet):
         found = work(given.samples, max_time=max_time, **how, **options)
         check_found(np.asarray(found.signal)[~found.left])
-        _write(found, given, out, errors, force)
-        if components is not None:
-            write(components, components_table(found.components(), given.table), force=force)
+        _write(found, given, out, errors, bands, components, force)
         began = clock()
         draw(found, file, plot, report, force)
         drawn = {CERTIFICATE if report else "the picture": clock() - began}
@@ -220,7 +223,7 @@ def _recover(
     if cost is not None:
         printing.tell_cost(found.seconds, cost, drawn, quiet)
     printing.tell_index(given, quiet)
-    printing.tell_written(quiet, out, errors, components, plot, report)
+    printing.tell_written(quiet, out, errors, bands, components, plot, report)
 
 
 def _stays_as_it_is(work: Callable[..., Any], given: Given, options: dict[str, Any]) -> bool:
@@ -230,10 +233,22 @@ def _stays_as_it_is(work: Callable[..., Any], given: Given, options: dict[str, A
     return work.__name__ == "impute" and complete and not searched
 
 
-def _write(found: Any, given: Given, out: Path | None, errors: Path | None, force: bool) -> None:
-    """Write the signal and its standard errors, if asked for."""
-    from ..signals.tables import table_like
+def _write(
+    found: Any,
+    given: Given,
+    out: Path | None,
+    errors: Path | None,
+    bands: Path | None,
+    components: Path | None,
+    force: bool,
+) -> None:
+    """Write the signal, its standard errors and its components, if asked for."""
+    from ..signals.tables import bands_table, components_table, table_like
 
     for path, values in ((out, found.signal), (errors, found.stderr)):
         if path is not None:
             write(path, table_like(given.table, values), force=force)
+    if bands is not None:
+        write(bands, bands_table(found, given.table), force=force)
+    if components is not None:
+        write(components, components_table(found.components(), given.table), force=force)

@@ -9,12 +9,18 @@ from functools import cached_property
 
 from .table import FileError
 
+MINUS = "\u2212"  # that of typesetters
 MISSING = frozenset({"", "nan", "na", "<na>", "n/a", "#n/a", "none", "null"})
 _EXPONENT = r"([eE][+-]?\d+)?"
 WITH_COMMA = re.compile(rf"[+-]?\d*,\d+{_EXPONENT}")
 WITH_POINT = re.compile(rf"[+-]?(\d+\.\d*|\.\d+){_EXPONENT}")
-WITH_SEPARATORS = re.compile(rf"[+-]?\d[\d.]*[,'][\d.,']*{_EXPONENT}")
+WITH_SEPARATORS = re.compile(rf"[+-]?\d[\d.]*[,'\u2019][\d.,'\u2019]*{_EXPONENT}")
+WITH_BLANKS = re.compile(r"[+-]?[1-9]\d{0,2}([ \u00a0\u2009\u202f]\d{3})+([.,]\d*)?")  # 1 234,5
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+THOUSANDS_WITH_POINT = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+_SIGN = r"(%|‰|°\s?[CFK]?|[$€£¥])"
+WITH_SIGN = re.compile(rf"{_SIGN}\s?[+-]?\d[\d.,]*|[+-]?\d[\d.,]*{_EXPONENT}\s?{_SIGN}")
+FORTRAN = re.compile(r"([+-]?\d*\.\d*)[dD]([+-]\d+)")  # 0.5D-01
 
 
 @dataclass(frozen=True)
@@ -70,18 +76,30 @@ class Cells:
 
     def is_almost_number(self, cell: str) -> bool:
         """Whether a cell looks like a number with other signs for decimals or thousands."""
-        other = WITH_POINT if self.decimal == "," else WITH_SEPARATORS
-        return bool(other.fullmatch(cell) or WITH_SEPARATORS.fullmatch(cell)) and self.is_text(cell)
+        looks = [WITH_SEPARATORS, THOUSANDS_WITH_POINT, WITH_BLANKS]
+        if self.decimal == ",":
+            looks.append(WITH_POINT)
+        return any(look.fullmatch(cell) for look in looks) and self.is_text(cell)
+
+    def has_sign(self, cell: str) -> bool:
+        """Whether a cell is a number with a percent sign, degrees or a currency."""
+        return WITH_SIGN.fullmatch(cell) is not None
 
     def hint(self, cell: str) -> str:
         """What to do about a cell that is not a number, in brackets."""
+        if self.has_sign(cell):
+            return " (write numbers without signs and units)"
         if self.is_almost_number(cell):
             if self.decimal == ",":
                 return " (other decimals here have a comma: --decimal, decimal=... tells the sign)"
             return " (write decimals with a point, and thousands without a separator)"
-        if not any(map(str.isalnum, cell)):
-            return " (leave the cell empty if its value is missing)"
-        return ""
+        longest = 20  # letters of what may mean missing
+        if len(cell) > longest:
+            return ""
+        if any(map(str.isdigit, cell)) and "#" not in cell:
+            return " (numbers alone are expected, and empty cells where values are missing)"
+        shown = cell if re.fullmatch(r"[\w-]+", cell) else f"'{cell}'"
+        return f" (if it means missing: --missing {shown}, missing={cell!r})"
 
     def with_point(self, cell: str) -> str:
         """The cell with a point before decimals, if it is a number."""
@@ -103,7 +121,10 @@ def _parsed(cell: str, decimal: str) -> complex | None:
     try:
         return complex(cell[:-1] + "j" if cell.endswith("i") else cell)
     except ValueError:
-        return None
+        pass
+    if fortran := FORTRAN.fullmatch(cell):
+        return _parsed(f"{fortran[1]}e{fortran[2]}", ".")
+    return _parsed(cell.replace(MINUS, "-"), ".") if MINUS in cell else None
 
 
 def found_decimal(rows: Sequence[Sequence[str]], sep: str) -> str:
@@ -125,3 +146,22 @@ def found_decimal(rows: Sequence[Sequence[str]], sep: str) -> str:
             "without a separator"
         )
     return ","
+
+
+def thousands_note(column: Sequence[str], title: str, sep: str, cells: Cells) -> list[str]:
+    """A note if all points of a column may as well separate thousands, as in 12.345.
+
+    That is: where whole numbers stand among them, or where the separator is one of tables with
+    decimal commas.
+    """
+    pointed = [cell for cell in column if "." in cell]
+    if cells.decimal != "." or not pointed or not all(map(THOUSANDS_WITH_POINT.fullmatch, pointed)):
+        return []
+    whole = any(cell.lstrip("+-").isdecimal() and cell.strip("+-0") for cell in column)
+    if not whole and sep != ";":
+        return []
+    cell = pointed[0]
+    return [
+        f"{title}: {cell} was read with decimals after its point: if it means "
+        f"{cell.replace('.', '')}, write thousands without a separator"
+    ]

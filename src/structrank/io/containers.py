@@ -116,9 +116,11 @@ def _from_pandas(samples: Any, regular: bool) -> Unwrapped:
     columns = [(samples.name, samples)] if single else list(samples.items())
     for name, column in columns:
         if not pd.api.types.is_numeric_dtype(column.dtype):
+            times = pd.api.types.is_datetime64_any_dtype(column.dtype)
+            advice = "convert it with pd.to_numeric, or drop it"
             raise TypeError(
-                f"column {name!r} has dtype {column.dtype}, but numbers are expected: convert it "
-                "with pd.to_numeric, or drop it"
+                f"column {name!r} has dtype {column.dtype}, but numbers are expected: "
+                + (f"make it the index with samples.set_index({name!r})" if times else advice)
             )
     if regular:
         check_regular(samples.index)

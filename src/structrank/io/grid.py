@@ -58,7 +58,7 @@ def regularized(
     """Return a table with a regular index.
 
     Times that are left out become rows of NaN, and times that jitter move to the nearest regular
-    place. First or last days of months, and business days, are put on their calendar.
+    place. Days of months and business days are put on their calendar.
 
     Parameters
     ----------
@@ -279,11 +279,12 @@ def _time_grid(
 
 
 def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
-    """First or last days of months."""
+    """The same days of months, or their last days."""
     months = days.astype("datetime64[M]")
     ends = (months + 1).astype("datetime64[D]") - DAY
     at_end = bool(np.array_equal(days, ends))
-    if not at_end and not np.array_equal(days, months.astype("datetime64[D]")):
+    after = days - months.astype("datetime64[D]")
+    if not at_end and np.ptp(after.astype(int)):
         return None
     if given is not None and given[1] != "month":
         return None
@@ -292,7 +293,7 @@ def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
     if size < 1 or np.any(away % size):
         return None
     every = months[0] + size * np.arange(away[-1] // size + 1)
-    places = (every + at_end).astype("datetime64[D]") - at_end * DAY
+    places = (every + at_end).astype("datetime64[D]") + (-DAY if at_end else after[0])
     return Grid(away // size, places, "1 month" if size == 1 else f"{size} months")
 
 

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .cells import Cells
+from .dates import BEGINS_WITH_DATE, are_dates
 from .lines import Row
+from .table import FileError
 
-_TIME = "(times?|timestamp|datetime|dates?)"
+_OTHER = "zeit|datum|jahr|monat|woche|tag|stunde|temps|heure|jour|mois|année|tiempo|fecha|año|tempo"
+_TIME = f"(times?|time ?stamp|date[ _/]?time|dates?|{_OTHER}|tijd)"
 _COUNT = "(index|sample|step|(second|minute|hour|day|week|month|quarter|year)s?)"
 _UNIT = "([munµμ]?s|(sec|second|min|minute|hr|hour|day|week|month|yr|year)s?|h|d|utc)"
 # T alone may be a temperature, and t_min the least t.
@@ -47,6 +50,11 @@ def has_header(rows: Sequence[Row], cells: Cells) -> bool:
     if len(rows) == 1:
         return False
     second = rows[1].cells
+    if _are_some_names(rows[0].cells, second, cells):
+        return True
+    below = [row.cells[0] for row in rows[1:]]
+    if cells.is_text(start) and not BEGINS_WITH_DATE.fullmatch(start) and are_dates(below):
+        return True
     if start == "" != second[0] and rest == [str(j) for j in range(len(rest))]:
         return True  # numbered columns, as pandas writes them
     texts = cells.is_text(start) and cells.is_text(second[0])
@@ -55,6 +63,18 @@ def has_header(rows: Sequence[Row], cells: Cells) -> bool:
     return any(
         cells.is_text(a) and cells.is_number(b) for a, b in zip(rows[0].cells, second, strict=True)
     )
+
+
+def _are_some_names(first: Sequence[str], second: Sequence[str], cells: Cells) -> bool:
+    """Whether a row has names for some columns and empty cells above the others."""
+    if not all(cell == "" or cells.is_text(cell) for cell in first):
+        return False
+    texts = [cell for cell in first if cell]
+    labels = any(
+        a == b or (_has_digit(a) and not cells.is_number(b))
+        for a, b in zip(texts, second, strict=False)
+    )
+    return len(texts) > 1 and not labels
 
 
 def units_row(rows: Sequence[Row], cells: Cells) -> list[str] | None:
@@ -68,6 +88,18 @@ def units_row(rows: Sequence[Row], cells: Cells) -> list[str] | None:
     return first if any(above) and is_units else None
 
 
+def check_headings(rows: Sequence[Row], cells: Cells) -> None:
+    """Raise an error if more rows of text follow below names and units."""
+    last = None
+    while (units_row(rows, cells)) is not None:
+        last, rows = rows[0].line, rows[1:]
+    if last is not None:
+        raise FileError(
+            f"line {last} is text above numbers, but names and units are expected in two rows: "
+            f"leave out the lines before the names (--skip-rows {last - 2}, skip_rows={last - 2})"
+        )
+
+
 def _is_unit(cell: str) -> bool:
     """Whether a text may be a unit: in brackets, or one short word that is no number."""
     longest = 12  # letters: "µmol/(m² s)" has eleven
@@ -77,7 +109,7 @@ def _is_unit(cell: str) -> bool:
 
 
 def is_index(column: Sequence[str], name: str | None, cells: Cells, steps: Steps = Steps()) -> bool:
-    """Whether the first of several columns holds times or labels rather than a series."""
+    """Whether the first of several columns holds times or labels, as its name and cells tell."""
     if not any(map(cells.is_number, column)):
         return any(map(cells.is_text, column))
     places = _places(column, cells)
@@ -91,16 +123,24 @@ def is_index(column: Sequence[str], name: str | None, cells: Cells, steps: Steps
     return bool(one_way) and several and SAYS_TIME.fullmatch(name) is not None
 
 
+def counts_rows(text: Sequence[Sequence[str]], cells: Cells, steps: Steps = Steps()) -> bool:
+    """Whether the first column has equal steps, and no other column has."""
+    places = _places(text[0], cells)
+    if len(text[0]) < steps.fewest or places is None or not _has_equal_steps(places, steps):
+        return False
+    others = (_places(column, cells) for column in text[1:])
+    equal = any(p is not None and _has_equal_steps(p, steps) for p in others)
+    return not equal and bool(places[0] != places[-1])
+
+
 def is_unnamed_index(text: Sequence[Sequence[str]], cells: Cells, steps: Steps = Steps()) -> bool:
     """Whether the first column of a table without names holds times."""
-    places = [_places(column, cells) for column in text]
-    if len(text[0]) < steps.fewest or places[0] is None:
+    if are_dates(text[0]) or counts_rows(text, cells, steps):
+        return True
+    places = [_places(column, cells) for column in text[:2]]
+    if len(text) != 2 or len(text[0]) < steps.fewest or places[0] is None or places[1] is None:
         return False
-    if any(p is not None and _has_equal_steps(p, steps) for p in places[1:]):
-        return False
-    if _has_equal_steps(places[0], steps):
-        return bool(places[0][0] != places[0][-1])
-    return len(text) == 2 and _rises(places[0]) and not (places[1] is None or _rises(places[1]))
+    return _rises(places[0]) and not _rises(places[1])
 
 
 def _places(column: Sequence[str], cells: Cells) -> np.ndarray | None:

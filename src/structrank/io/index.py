@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .regular import follows_calendar, season, uneven_place
+from .regular import follows_calendar, irregular_cell, season, uneven_place
 
 
 def check_regular(index: Any) -> None:
     """Raise an error unless an index is regular: samples of a signal are equally spaced.
 
-    Times may also follow a calendar, such as business days or months. Labels are not checked.
+    Times may also follow a calendar, such as business days or months. Labels are not checked,
+    unless all of them are times in ISO 8601.
 
     Parameters
     ----------
@@ -43,6 +44,7 @@ def check_regular(index: Any) -> None:
         )
     places = _places(index)
     if len(index) < 3 or places is None:
+        _check_labels(index)
         return
     at = uneven_place(places)
     if at is None:
@@ -65,6 +67,18 @@ def check_regular(index: Any) -> None:
         "structrank.io.read(path, regular=True); recover takes irregular times as they are with "
         'times="index"'
     )
+
+
+def _check_labels(index: Any) -> None:
+    """Raise an error if labels are times that are not regular."""
+    labels = index.tolist()
+    cell = irregular_cell(labels) if all(isinstance(label, str) for label in labels) else None
+    if cell is not None:
+        raise ValueError(
+            f"the index has times as text, which are irregular (around {cell}), but equally spaced "
+            "times are expected: convert it with samples.index = pd.to_datetime(samples.index), "
+            "then recover, impute and forecast make it regular with regular=True"
+        )
 
 
 def following(index: Any, count: int) -> Any:
@@ -98,9 +112,18 @@ def following(index: Any, count: int) -> Any:
         step = index[1].ordinal - index[0].ordinal if len(index) > 1 else 1
         return pd.PeriodIndex([last + int(k) * step for k in ahead], name=index.name)
     if isinstance(index, pd.DatetimeIndex):
+        if len(index) > 1 and index[0] > last:
+            raise ValueError(
+                f"the times run backwards ({index[0]}, {index[1]}, ...), but the forecast is what "
+                "comes after the last one: pass samples.sort_index(), or regular=True"
+            )
         freq = _calendar_step(index)
         if freq is not None:
             return pd.date_range(last, periods=count + 1, freq=freq, name=index.name)[1:]
+        if (months := _months_between(index)) is not None:
+            return pd.DatetimeIndex(
+                [last + pd.DateOffset(months=int(k * months)) for k in ahead], name=index.name
+            )
         if (usual := season(index.to_numpy().astype("datetime64[D]"))) is not None:
             return pd.DatetimeIndex(_next_in_season(index, usual, count), name=index.name)
     if len(index) < 2:
@@ -110,13 +133,20 @@ def following(index: Any, count: int) -> Any:
         )
     if _places(index) is None:
         raise ValueError(
-            f"an index of {index.dtype} cannot be continued: use times or numbers, or "
-            "samples.reset_index(drop=True)"
+            f"an index of {index.dtype} cannot be continued: use times, for example by "
+            "pd.to_datetime(samples.index), or numbers, or samples.reset_index(drop=True)"
         )
     step = (last - index[0]) / (len(index) - 1)
     if pd.api.types.is_integer_dtype(index.dtype):
         step = round(step)
     return pd.Index(last + step * ahead, name=index.name)
+
+
+def _months_between(index: Any) -> int | None:
+    """Months from one entry to the next, if all are on the same day of their month."""
+    months = np.diff(12 * index.year + index.month)
+    alike = len({(t.day, t.time()) for t in index}) == 1
+    return int(months[0]) if alike and len(months) and months[0] and not np.ptp(months) else None
 
 
 def _next_in_season(index: Any, usual: np.ndarray, count: int) -> list[Any]:

@@ -23,6 +23,8 @@ DELIMITERS = {  # in order of preference
     ".dat": BLANKS,
     ".asc": BLANKS,
 }
+COMMENT = re.compile(r"#|%[\s%]|//")
+LOGGER = "TOA5"  # files of Campbell loggers: about the logger, names, units, kinds of averages
 SEPARATORS = {
     "\t;,": "tabs, semicolons or commas",
     "\t": "tabs",
@@ -86,6 +88,7 @@ class Rows(NamedTuple):
     rows: list[Row]
     sep: str
     notes: list[str]
+    commented: Row | None = None  # the comment above them, if it may contain their names
 
 
 def read_rows(path: Path, suffix: str, options: TextOptions, limit: SizeLimit) -> Rows:
@@ -96,7 +99,11 @@ def read_rows(path: Path, suffix: str, options: TextOptions, limit: SizeLimit) -
     if lines and (says := EXCEL_LINE.fullmatch(lines[0][1].strip())):
         sep = sep or says[1]
         lines = lines[1:]
+    comments = [(n, line) for n, line in lines if _is_comment(line)]
     kept = [(n, line) for n, line in lines if not _is_comment(line)]
+    if kept and kept[0][1].replace('"', "").startswith(f"{LOGGER},"):
+        kept = [*kept[1:3], *kept[4:]]
+        notes.append(f"lines 1 and 4 of a {LOGGER} file were left out")
     while kept and not kept[-1][1].strip():
         kept.pop()
     while kept and not kept[0][1].strip():
@@ -107,12 +114,12 @@ def read_rows(path: Path, suffix: str, options: TextOptions, limit: SizeLimit) -
         first = [line for _, line in kept if line.strip()][: options.lines]
         sep = _delimiter(first, suffix)
     limit.check_cells(len(kept) + sum(line.count(sep) for _, line in kept))
-    rows = list(_split(kept, sep))
+    rows = _without_trailing(list(_split(kept, sep)))
     width = len(rows[0].cells)
     # A blank line is a missing value in a file of one column, and is skipped in other files.
     rows = [row if row.cells else Row(row.line, [""]) for row in rows if row.cells or width == 1]
-    _check_widths(rows)
-    return Rows(rows, sep, notes)
+    _check_widths(rows, sep)
+    return Rows(rows, sep, notes, _names_in_comments(comments, rows, sep))
 
 
 def separators(suffix: str) -> str:
@@ -154,11 +161,43 @@ def _decoded(raw: bytes, encoding: str | None) -> tuple[str, list[str]]:
         ) from error
     except UnicodeDecodeError as error:
         raise FileError(f"it is not text in {encoding}: try --encoding latin-1") from error
+    if "\0" in text:
+        raise FileError(
+            "it contains zero bytes: the extension does not fit, the file is damaged, or its "
+            "encoding is another one (--encoding utf-16-le)"
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n"), notes
 
 
 def _is_comment(line: str) -> bool:
-    return line.startswith("#") and not SPREADSHEET_ERROR.match(line)
+    return COMMENT.match(line) is not None and not SPREADSHEET_ERROR.match(line)
+
+
+def _names_in_comments(
+    comments: Sequence[tuple[int, str]], rows: Sequence[Row], sep: str
+) -> Row | None:
+    """The last comment above the rows, if it has as many cells as these, all of them text."""
+    above = [(n, COMMENT.sub("", line, count=1)) for n, line in comments if n < rows[0].line]
+    for row in _split(above[-1:], sep, whole=False):
+        if len(row.cells) == len(rows[0].cells) and all(map(Cells().is_text, row.cells)):
+            return row
+    return None
+
+
+def _without_trailing(rows: list[Row]) -> list[Row]:
+    """Rows without the empty cells that a separator at the end of each line makes."""
+    while len(rows) > 1 and len(rows[-1].cells) > 1:
+        width = len(rows[-1].cells)
+        below = [row.cells for row in rows[1:] if row.cells]
+        if any(len(cells) != width or cells[-1] for cells in below):
+            return rows
+        first = rows[0].cells
+        if len(first) == width and first[-1] == "":
+            first = first[:-1]
+        elif len(first) != width - 1:
+            return rows
+        rows = [Row(rows[0].line, first), *(Row(r.line, r.cells[:-1]) for r in rows[1:])]
+    return rows
 
 
 def _split(lines: Sequence[tuple[int, str]], sep: str, *, whole: bool = True) -> Iterator[Row]:
@@ -197,7 +236,8 @@ def _delimiter(lines: Sequence[str], suffix: str) -> str:
     plain = Cells()
 
     def alike(sep: str) -> tuple[int, float]:
-        rows = [row.cells for row in _split(list(enumerate(lines)), sep, whole=False)]
+        found = list(_split(list(enumerate(lines)), sep, whole=False))
+        rows = [row.cells for row in _without_trailing(found)]
         width = len(rows[0]) if rows else 1
         count = sum(len(cells) == width for cells in rows)
         if width == 1 or 2 * count <= len(rows):
@@ -220,7 +260,7 @@ def _names_below(lines: Sequence[str], sep: str) -> bool:
     return alike and len(rows[-1]) > 1 and all(map(Cells().is_text, rows[at]))
 
 
-def _check_widths(rows: Sequence[Row]) -> None:
+def _check_widths(rows: Sequence[Row], sep: str) -> None:
     """Raise an error unless all rows have equally many cells."""
     widths = [len(row.cells) for row in rows]
     at = next((k for k, width in enumerate(widths) if width != widths[0]), None)
@@ -228,7 +268,9 @@ def _check_widths(rows: Sequence[Row]) -> None:
         return
     start = len(rows) - next(k for k, width in enumerate(widths[::-1]) if width != widths[-1])
     hint = ""
-    if 2 * start < len(rows) and widths[-1] > 1:  # the end of the file is a table
+    if sep == " " and widths[-1] > 1:
+        hint = ": between blanks an empty cell cannot be seen, write NaN where a value is missing"
+    if 2 * start < len(rows) and widths[0] != widths[-1] > 1:  # the end of the file is a table
         skipped = rows[start].line - 1
         hint = (
             f": if the table starts in line {skipped + 1}, leave out the lines before it "

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
+
+CLOCK_PARTS = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+DAY_SECONDS = 86400.0
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Spacing:
 def irregular_cell(cells: Sequence[str]) -> str | None:
     """Find the cell of an index around which its steps are not equal.
 
-    Cells are numbers, or times in ISO 8601. Times may also follow a calendar: see
+    Cells are numbers, times in ISO 8601, or times of day. Times may also follow a calendar: see
     `follows_calendar`. Other cells are labels, which are not checked.
 
     Parameters
@@ -48,6 +52,8 @@ def irregular_cell(cells: Sequence[str]) -> str | None:
     """
     times = None
     places = numbers(cells)
+    if places is None:
+        places = clock_places(cells)
     if places is None and (times := iso_times(cells)) is not None:
         utc = _in_utc(times)
         places = np.array([(time - utc[0]).total_seconds() for time in utc])
@@ -110,6 +116,28 @@ def numbers(cells: Sequence[str]) -> np.ndarray | None:
         return None
 
 
+def clock_places(cells: Sequence[str]) -> np.ndarray | None:
+    """Return times of day as seconds, after midnight with another day; None for other cells.
+
+    Parameters
+    ----------
+    cells : sequence of str
+
+    Examples
+    --------
+    >>> from structrank.io.regular import clock_places
+    >>> clock_places(["23:30", "23:59:30", "0:01"])
+    array([84600., 86370., 86460.])
+    """
+    found = [CLOCK_PARTS.fullmatch(cell) for cell in cells]
+    if not all(found):
+        return None
+    parts = np.array([[float(part or 0) for part in f.groups()] for f in found if f])
+    seconds = parts @ [3600.0, 60.0, 1.0]
+    days = np.concatenate([[0], np.cumsum(np.diff(seconds) < 0)])
+    return np.asarray(seconds + days * DAY_SECONDS)
+
+
 def iso_times(cells: Sequence[str]) -> list[datetime] | None:
     """Return cells as times, or None if one of them is not a time in ISO 8601.
 
@@ -142,8 +170,9 @@ def follows_calendar(times: Sequence[datetime]) -> bool:
     """Whether local times follow a calendar.
 
     That is: the same time of day in equal steps of days, though an hour is missing in spring;
-    business days, and their hours from 9 to 17; months by their first or last day or business day,
-    or by a day such as the third Friday; or days or months of a season, the same in each year.
+    business days, and their hours from 9 to 17; months by a day of all of them, by their last day,
+    by their first or last business day, or by a day such as the third Friday; or days or months of
+    a season, the same in each year.
 
     Parameters
     ----------
@@ -169,6 +198,20 @@ def follows_calendar(times: Sequence[datetime]) -> bool:
     return _is_monthly(days) or season(days) is not None
 
 
+def keeps_pace(times: Sequence[datetime]) -> bool:
+    """Whether times are equally spaced, or are the first days of equally spaced months.
+
+    Parameters
+    ----------
+    times : sequence of datetime
+    """
+    if len(times) < 3:
+        return True
+    seconds = np.array([(time - times[0]).total_seconds() for time in times])
+    months = all(time.day == 1 for time in times)
+    return uneven_place(seconds) is None or (months and follows_calendar(times))
+
+
 def _is_business_hours(times: Sequence[datetime], days: np.ndarray) -> bool:
     """Whether times are consecutive hours from 9 to 17 on business days."""
     opened, closed = 9, 17
@@ -191,7 +234,9 @@ def _is_monthly(days: np.ndarray) -> bool:
     month, day = np.timedelta64(1, "M"), np.timedelta64(1, "D")
     last = (months + month).astype("datetime64[D]") - day
     business = (np.busday_offset(first, 0, "forward"), np.busday_offset(last, 0, "backward"))
-    if any(np.array_equal(days, expected) for expected in (first, last, *business)):
+    if any(np.array_equal(days, expected) for expected in (last, *business)):
+        return True
+    if steps[0] and not np.ptp((days - first).astype(int)):
         return True
     weekdays, weeks = days.astype(int) % 7, (days - first).astype(int) // 7
     return not np.ptp(weekdays) and not np.ptp(weeks) and abs(steps[0]) == 1

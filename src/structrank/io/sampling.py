@@ -61,6 +61,15 @@ class Sampling:
         units = {"s": 1 / DAY_SECONDS, "h": 1 / 24, "days": 1.0, "years": YEAR_DAYS}
         return self.step * units[self.time] if self.time in units else None
 
+    def times(self, count: int) -> np.ndarray:
+        """Times of so many samples, from zero.
+
+        Parameters
+        ----------
+        count : int
+        """
+        return self.step * np.arange(count)
+
     @classmethod
     def of_seconds(cls, step: float) -> Sampling:
         """Sampling with a step in seconds, in units that suit its size.

@@ -115,6 +115,12 @@ def check_continues(given: Given) -> None:
             "an index is continued by pandas, which is not installed: pip install pandas, or pass "
             "--index none"
         )
+    index = given.samples.index
+    if index.dtype.kind == "M" and len(index) > 1 and index[0] > index[-1]:
+        raise FileError(
+            f"the times run backwards ({index[0]}, {index[1]}, ...), but the forecast is what "
+            "comes after the last row: sort the rows, or pass --regular, which does so"
+        )
     if given.samples.index.dtype.kind not in "iufM":
         raise FileError(
             f"the index ({given.table.index[0]} ...) cannot be continued: numbers, or times in ISO "
@@ -160,10 +166,12 @@ def _check_index(cells: Sequence[str], title: str) -> list[str]:
             f"the times as they are; --index none {does}"
         )
     if all(map(BEGINS_WITH_DATE.fullmatch, cells)) and iso_times(cells) is None:
+        odd = next((cell for cell in cells if iso_times([cell]) is None), cells[0])
+        plain = odd != cells[0]
+        why = "" if plain else ", and whether day or month comes first is not plain"
         return [
-            f"{title}: {cells[0]} is not a time in ISO 8601, such as 2024-05-31, and whether day "
-            "or month comes first is not plain, so it was not checked whether the rows are equally "
-            "spaced in time"
+            f"{title}: {odd} is not a time in ISO 8601, such as 2024-05-31{why}, so it was not "
+            "checked whether the rows are equally spaced in time"
         ]
     return []
 

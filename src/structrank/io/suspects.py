@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -17,15 +18,25 @@ class Suspicion:
     away : float
         Distance of a repeated extreme value from all others, relative to their range. Chosen: a
         signal that has its extreme so far away has it rarely, and never twice the same.
+    often : int
+        From so many occurrences on, half of this distance suffices. Chosen: as for `away`.
+    codes : int
+        Most different codes on either side. Chosen: instruments have one for each cause, and few.
     run : int
         Fewest equal values in a row. Chosen: ten equal values of a noisy sensor are no accident.
+    jump : int
+        The same, if the value before or after differs by half of what neighbours usually differ,
+        or more: unlike at a flat peak. Chosen: six such values are no accident either.
     longer : float
         Length of such a run, relative to usual runs (their 95 % quantile). Chosen: above what
         rounding, counts and switches do.
     """
 
     away: float = 2.0
+    often: int = 3
+    codes: int = 3
     run: int = 10
+    jump: int = 6
     longer: float = 5.0
 
 
@@ -64,27 +75,29 @@ def suspicious_values(
         where = f'column "{names[j]}": ' if names is not None and names[j] else ""
         if where == "" and values.ndim == 2:
             where = f"column {j + 1}: "
-        code = _far_value(column, suspicion)
-        if code is not None:
-            found.append(where + _about_code(column, code))
-            column = np.where(column == code, np.nan, column)
+        codes = _far_values(column, suspicion)
+        rest = np.where(np.isin(column, codes), np.nan, column)
+        found += [where + _about_code(column, code, rest) for code in codes]
+        column = rest
         found += [where + text for text in _stuck(column, suspicion)]
     return found
 
 
-def _far_value(column: np.ndarray, suspicion: Suspicion) -> float | None:
-    """The smallest or largest value, if it is repeated and far from all others."""
-    known = column[np.isfinite(column)]
-    for extreme in (np.min, np.max) if len(known) else ():
-        value = float(extreme(known))
-        rest = known[known != value]
-        repeated = len(known) - len(rest) > 1 or _is_code(value)
-        if len(rest) < 3 or not repeated:
+def _far_values(column: np.ndarray, suspicion: Suspicion) -> list[float]:
+    """The smallest and largest values that are repeated and far from all others."""
+    known, counts = np.unique(column[np.isfinite(column)], return_counts=True)
+    several = range(suspicion.codes + 1)
+    for low, high in sorted(product(several, several), key=sum, reverse=True):
+        rest = known[low : len(known) - high]
+        if len(rest) < 3:
             continue
-        range_of_rest = float(np.ptp(rest))
-        if np.min(np.abs(rest - value)) > suspicion.away * range_of_rest > 0:
-            return value
-    return None
+        codes = np.delete(known, slice(low, len(known) - high))
+        often = np.delete(counts, slice(low, len(known) - high))
+        if all(count > 1 or _is_code(code) for code, count in zip(codes, often, strict=True)):
+            away = suspicion.away * np.where(often >= suspicion.often, 0.5, 1.0) * np.ptp(rest)
+            if np.all(np.abs(rest[:, None] - codes) > away):
+                return [float(code) for code in codes]
+    return []
 
 
 def _is_code(value: float) -> bool:
@@ -93,8 +106,8 @@ def _is_code(value: float) -> bool:
     return len(digits) > 2 and set(digits) == {"9"}
 
 
-def _about_code(column: np.ndarray, code: float) -> str:
-    rest = column[np.isfinite(column) & (column != code)]
+def _about_code(column: np.ndarray, code: float, others: np.ndarray) -> str:
+    rest = others[np.isfinite(others)]
     count = int(np.count_nonzero(column == code))
     times = "once" if count == 1 else f"{count} times"
     return (
@@ -109,7 +122,11 @@ def _stuck(column: np.ndarray, suspicion: Suspicion) -> list[str]:
     starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
     lengths = np.diff([*starts, len(column)])
     usual = np.quantile(lengths, 0.95)
-    long = lengths >= max(suspicion.run, suspicion.longer * usual)
+    steps = np.abs(np.diff(column[starts]))  # between runs
+    usual_step = np.nanmedian(steps) if np.any(np.isfinite(steps)) else np.inf
+    around = np.fmax(np.append(0.0, steps), np.append(steps, 0.0))
+    least = np.where(2 * around >= usual_step, suspicion.jump, suspicion.run)
+    long = lengths >= np.maximum(least, suspicion.longer * usual)
     texts = []
     for value in np.unique(column[starts[long]]):
         runs = np.flatnonzero(long & (column[starts] == value))

@@ -3,10 +3,13 @@
 - Tabs separate cells; semicolons or commas may separate them except in .tsv files, and blanks in
   .txt, .dat and .asc files. The reader takes the separator that splits the first lines into equally
   many cells. A line that starts with # is a comment, unless it starts with the error of a
-  spreadsheet (#N/A, #DIV/0!, ...). Text is UTF-8, UTF-16 with its mark, or else Windows-1252.
+  spreadsheet (#N/A, #DIV/0!, ...); so are lines that start with "% " or "//". A comment right
+  above the table whose cells are as many words has its names. Separators at the end of all lines
+  are ignored. Text is UTF-8, UTF-16 with its mark, or else Windows-1252.
 - Decimals have a comma if numbers have commas and none has a point. Numbers such as 1,500 alone
   are refused: they may be thousands.
-- Empty cells, nan, NA, <NA>, N/A, #N/A, None and null are missing. Complex numbers look like 1+2j.
+- Empty cells, nan, NA, <NA>, N/A, #N/A, None and null are missing. Complex numbers look like 1+2j,
+  and 1.5D-03 is read as Fortran writes it.
 - The first row is a header if it is all text, or if it has text where the second row has a
   number. Names that are numbers cannot be distinguished from data, with two exceptions: above
   dates (the first cell has no digits, the one below has some), and as pandas writes them (an empty
@@ -14,13 +17,16 @@
   units.
 - The first of several columns is the index (times, dates, labels) if it contains no number. A
   column of numbers is the index only under a header, in two cases. Either the numbers rise or fall
-  throughout and the name says time or index (t, time, year, sample, ...; time and t also with a
-  unit, as in "time (s)", "time_s", "t [ms]"). Or the numbers have equal steps and no name, as
-  pandas writes an index. Without a header, the first column is the index if it has equal steps in
-  at least 8 rows and no other column has; beside a single column, also if it rises throughout.
-- A column of dates and a column of times of day after it make the index together.
-- Dates may be written as 31.05.2024, 5/31/2024 or 31-May-2024 with or without times of day.
-- Other columns without any number are skipped, unless they are asked for.
+  throughout and the name says time or index (t, time, year, sample, Zeit, ...; time and t also with
+  a unit, as in "time (s)", "time_s", "t [ms]"). Or the numbers have equal steps and no name, as
+  pandas writes an index. With any name and without one, the first column is the index if it has
+  equal steps in at least 8 rows and no other column has; without a header and beside a single
+  column, also if it rises throughout.
+- If the first column has no dates, the first column that has is the index.
+- A column of dates and a column of times of day beside it make the index together.
+- Dates may be written as 31.05.2024, 5/31/2024, 31-May-2024 or 20240531, with or without times of
+  day; months as May 2024, 05/2024, 05.2024 or 202405; quarters as 2024Q2; weeks as 2024-W22.
+- Other columns without any number are skipped, unless they are asked for, and named in a note.
 """
 
 from __future__ import annotations
@@ -32,12 +38,21 @@ from pathlib import Path
 
 import numpy as np
 
-from .cells import Cells, found_decimal
-from .dates import CLOCK, DATE, as_written, in_iso
-from .headings import has_header, is_index, is_unnamed_index, units_row
+from .cells import Cells, found_decimal, thousands_note
+from .dates import as_written
+from .headings import check_headings, has_header, units_row
+from .index_columns import (
+    check_index,
+    counters,
+    index_columns,
+    parts_of_dates,
+    plain_labels,
+    quoted,
+    title_of,
+)
 from .limits import SizeLimit
 from .lines import Row, Rows, TextOptions, read_rows, separators
-from .table import Column, FileError, Table, TextStyle, column_number, column_numbers
+from .table import Column, FileError, Table, TextStyle, column_numbers
 
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t", ".asc": "\t"}
 
@@ -53,7 +68,11 @@ def read_text(
 ) -> Table:
     """Read the table in a text file; see `read` for the arguments."""
     found = read_rows(path, suffix, options, limit)
-    hint = f" ({separators(suffix)} separate cells)" if options.sep is None else ""
+    hint = (
+        f" ({separators(suffix)} separate cells; --sep gives another sign)"
+        if options.sep is None
+        else ""
+    )
     return table_of(found, columns, index, header, options, hint)
 
 
@@ -66,98 +85,67 @@ def table_of(
     hint: str = "",
 ) -> Table:
     """Find names, index and numbers in rows of cells."""
-    rows, notes = found.rows, list(found.notes)
-    decimal = options.decimal or found_decimal([row.cells for row in rows], found.sep)
+    notes = list(found.notes)
+    decimal = options.decimal or found_decimal([row.cells for row in found.rows], found.sep)
     cells = Cells(decimal, options.missing)
     if decimal == "," and options.decimal is None:
         notes.append("decimals have a comma")
-    names, units, rows = _below_headings(rows, header, cells, notes)
+    names, units, rows = _below_headings(found, header, cells, notes)
     width = len(rows[0].cells)
     text = [[row.cells[j] for row in rows] for j in range(width)]
 
     asked = column_numbers(columns or (), names, width)
-    at, clock = _index_columns(text, names, index, asked, cells, notes)
+    at, clock = index_columns(text, names, index, asked, cells, notes)
     if columns is None:
         asked = _columns_of_numbers(rows, text, names, (at, clock), cells, hint)
-        notes += _parts_of_dates(names, asked)
+        notes += _about_columns(text, names, asked, (at, clock))
     labels, dates = None, None
     if at is not None:
         labels = text[at]
         if clock is not None:
             labels = [" ".join(pair) for pair in zip(labels, text[clock], strict=True)]
-        _check_index(rows, labels, _title(names, at), cells)
-        labels, dates = _plain_labels(labels, cells)
-    numbers = [_numbers(rows, j, _title(names, j), cells) for j in asked]
+        check_index(rows, labels, title_of(names, at), cells)
+        labels, dates = plain_labels(labels, cells, notes)
+    numbers = []
+    for j in asked:
+        numbers.append(_numbers(rows, j, title_of(names, j), cells))
+        notes += thousands_note(text[j], title_of(names, j), found.sep, cells)
     notes += _formulas([*(names or ()), *(labels or ())], cells)
     used = [j for j in (at, *asked) if j is not None]
     pair = None if at is None or clock is None or names is None else (names[at], names[clock])
     name = None if names is None or at is None else names[at]
+    second = None if units is None else tuple(units[j] for j in used)
     return Table(
         numbers[0] if len(numbers) == 1 else np.stack(numbers, axis=1),
         names=None if names is None else tuple(names[j] for j in asked),
         index=None if labels is None else np.array(labels),
         index_name=name if pair is None else " ".join(pair),
         format="text",
-        style=TextStyle(
-            found.sep,
-            decimal,
-            dates,
-            pair,
-            None if units is None else tuple(units[j] for j in used),
-        ),
+        style=TextStyle(found.sep, decimal, dates, pair, second),
         notes=tuple(notes),
     )
 
 
 def _below_headings(
-    rows: list[Row], header: bool | None, cells: Cells, notes: list[str]
+    found: Rows, header: bool | None, cells: Cells, notes: list[str]
 ) -> tuple[tuple[str, ...] | None, list[str] | None, list[Row]]:
     """The names and units above a table, if there are any, and the rows below them."""
+    rows = found.rows
     if header is None:
         header = has_header(rows, cells)
+        if not header and found.commented is not None:
+            rows, header = [found.commented, *rows], True
+            notes.append(f"line {rows[0].line}, a comment, was read as names")
     names = tuple(rows[0].cells) if header else None
     rows = rows[1:] if header else rows
     units = units_row(rows, cells) if header else None
     if units is not None:
         notes.append(f"line {rows[0].line} was read as units: {', '.join(filter(None, units))}")
         rows = rows[1:]
+        check_headings(rows, cells)
     if not rows:
         raise FileError("it contains no numbers, only a header")
     return names, units, rows
-
-
-def _index_columns(
-    text: Sequence[Sequence[str]],
-    names: Sequence[str] | None,
-    index: Column | bool | None,
-    asked: Sequence[int],
-    cells: Cells,
-    notes: list[str],
-) -> tuple[int | None, int | None]:
-    """The column of the index, and the column of times of day that belongs to it."""
-    at = None
-    if index is None:
-        if len(text) > 1 and 0 not in asked:
-            if is_index(text[0], None if names is None else names[0], cells):
-                at = 0
-            elif names is None and is_unnamed_index(text, cells):
-                at = 0
-                notes.append("column 1 was read as times; --index none (index=False): as data")
-    elif index is not False:
-        at = column_number(index, names, len(text))
-    if at is None or at + 2 >= len(text) or at + 1 in asked:
-        return at, None
-    is_pair = all(map(DATE.fullmatch, text[at])) and all(map(CLOCK.fullmatch, text[at + 1]))
-    if is_pair:
-        notes.append(f"columns {at + 1} and {at + 2} were read as dates with times of day")
-    return at, at + 1 if is_pair else None
-
-
-def _plain_labels(labels: Sequence[str], cells: Cells) -> tuple[list[str], str | None]:
-    """Labels with decimal points and dates in ISO 8601, and the pattern of these dates."""
-    if all(map(cells.is_number, labels)):
-        return [cells.with_point(label) for label in labels], None
-    return in_iso(labels) or (list(labels), None)
 
 
 def _columns_of_numbers(
@@ -171,8 +159,9 @@ def _columns_of_numbers(
     """All columns with numbers, without those of the index; an error if there are none."""
     without_numbers = [not any(map(cells.is_number, column)) for column in text]
     for j, column in enumerate(text):
-        if without_numbers[j] and any(map(cells.is_almost_number, column)):
-            _numbers(rows, j, _title(names, j), cells)  # raises an error about the first of them
+        almost = any(cells.is_almost_number(c) or cells.has_sign(c) for c in column)
+        if without_numbers[j] and j not in index and almost:
+            _numbers(rows, j, title_of(names, j), cells)  # raises an error about the first of them
     found = [j for j in range(len(text)) if j not in index and not without_numbers[j]]
     if found:
         return found
@@ -181,19 +170,23 @@ def _columns_of_numbers(
         hint = ""
     raise FileError(
         f"it contains no numbers{where}, but a column of numbers is expected: line "
-        f"{rows[0].line} starts with {_quoted(rows[0].cells[0])}{hint}"
+        f"{rows[0].line} starts with {quoted(rows[0].cells[0])}{hint}"
     )
 
 
-def _parts_of_dates(names: Sequence[str] | None, asked: Sequence[int]) -> list[str]:
-    """A note if years and months are among the columns of numbers."""
-    parts = ("year", "month", "day", "hour", "minute")
-    found = [names[j] for j in asked if names[j].lower() in parts] if names is not None else []
-    if len(found) < 2 or len(found) == len(asked):
-        return []
-    return [
-        f"columns {', '.join(found)} were read as data: choose others by --columns (columns=...)"
-    ]
+def _about_columns(
+    text: Sequence[Sequence[str]],
+    names: Sequence[str] | None,
+    found: Sequence[int],
+    index: Sequence[int | None],
+) -> list[str]:
+    """Notes about columns that may not be data, and about columns without numbers."""
+    notes = parts_of_dates(names, found) + counters(text, names, found)
+    left = [j for j in range(len(text)) if j not in (*found, *index) and any(text[j])]
+    if left:
+        titles = ", ".join(title_of(names, j) for j in left)
+        notes.append(f"{titles}: no numbers, so left out")
+    return notes
 
 
 def _formulas(texts: Sequence[str], cells: Cells) -> list[str]:
@@ -202,7 +195,7 @@ def _formulas(texts: Sequence[str], cells: Cells) -> list[str]:
     if not found:
         return []
     return [
-        f"{_quoted(found[0])} is a formula for spreadsheet programs, which may run it when they "
+        f"{quoted(found[0])} is a formula for spreadsheet programs, which may run it when they "
         "open a text file: names and labels are written as they were read"
     ]
 
@@ -267,39 +260,7 @@ def _numbers(rows: Sequence[Row], column: int, title: str, cells: Cells) -> np.n
         if value is None:
             cell = row[column]
             raise FileError(
-                f"line {line}, {title}: {_quoted(cell)} is not a number{cells.hint(cell)}"
+                f"line {line}, {title}: {quoted(cell)} is not a number{cells.hint(cell)}"
             )
         values.append(value)
     return np.array(values)
-
-
-def _check_index(rows: Sequence[Row], labels: Sequence[str], title: str, cells: Cells) -> None:
-    """Raise an error if a time or label is missing or occurs twice."""
-    lines: dict[object, int] = {}
-    for (line, _), cell in zip(rows, labels, strict=True):
-        if cells.is_missing(cell):
-            raise FileError(
-                f"line {line}, {title}: the time is missing, but each row is expected to have one: "
-                "fill it in, or read without an index (--index none, index=False)"
-            )
-        if cells.is_almost_number(cell):
-            raise FileError(
-                f"line {line}, {title}: {_quoted(cell)} is not a number{cells.hint(cell)}"
-            )
-        key = cells.number(cell) if cells.is_number(cell) else cell
-        if key in lines:
-            raise FileError(
-                f"line {line}, {title}: {_quoted(cell)} is a duplicate index entry, also in line "
-                f"{lines[key]}: remove one of them, or read without an index (--index none, "
-                "index=False)"
-            )
-        lines[key] = line
-
-
-def _quoted(cell: str) -> str:
-    most = 40  # letters, so that an error stays one line
-    return f'"{cell}"' if len(cell) <= most else f'"{cell[:most]}..."'
-
-
-def _title(names: Sequence[str] | None, column: int) -> str:
-    return f"column {column + 1}" if not names or not names[column] else f'column "{names[column]}"'

@@ -57,6 +57,8 @@ class SignalComponents(Summary, Saved):
     samples : array, Series, DataFrame or DataArray
     channels : int or None
         The axis that holds channels.
+    sampling : Sampling or None
+        Time between samples and its unit.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class SignalComponents(Summary, Saved):
     rest: Any
     samples: Any
     channels: int | None
+    sampling: Sampling | None = None
 
     def __getitem__(self, name: str) -> Any:
         if name == REST:
@@ -166,7 +169,7 @@ class SignalComponents(Summary, Saved):
         """
         if interactive:
             return interactive_figure(self.plot, ax)
-        labels = labels_of(self.samples, self.channels)
+        labels = labels_of(self.samples, self.channels, self.sampling)
         return plot_components({name: self._array(name) for name in self}, labels=labels, ax=ax)
 
     def plot_w_correlations(self, ax: Any = None) -> Any:
@@ -247,7 +250,9 @@ def components_of(found: Recovery, beyond: OtherPart = OtherPart()) -> SignalCom
         parts[REGRESSORS] = effect
     rest = to_numpy(given.values) - sum(parts.values(), np.zeros_like(signal))
     wrapped = {name: given.wrap(part) for name, part in parts.items()}
-    return SignalComponents(wrapped, given.wrap(rest), found.samples, found.channels)
+    return SignalComponents(
+        wrapped, given.wrap(rest), found.samples, found.channels, found.sampling
+    )
 
 
 def _series_parts(samples: NDArray, found: Recovery) -> dict[str, NDArray]:

@@ -22,6 +22,7 @@ from ..solvers.stopping import Status
 from ..views import Summary, interactive_figure, labels_of, plot_forecast
 from ..views.content import Report
 from ..views.report import Reportable
+from .banded import Banded
 from .channel_groups import Members, channel_rows
 from .channel_units import ChannelUnits
 from .estimates import Estimate, interval_reach
@@ -62,7 +63,7 @@ class ForecastModel:
 
 @savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class Forecast(Summary, Reportable, Saved):
+class Forecast(Summary, Reportable, Banded, Saved):
     """What comes next in a series, with intervals.
 
     Attributes
@@ -238,9 +239,12 @@ class Forecast(Summary, Reportable, Saved):
             fit=fit if np.iscomplexobj(mean) else fit.real,
             level=self.level,
             channels=self.channels,
-            labels=before.followed_by(after),
+            labels=before.followed_by(after).timed(self.modes.sampling, len(samples) + len(mean)),
             ax=ax,
         )
+
+    def _values(self) -> tuple[str, Any]:
+        return "forecast", self.mean
 
     def report(self) -> Report:
         """Describe the forecast: picture, values, settings, past errors, modes."""

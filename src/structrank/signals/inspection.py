@@ -11,6 +11,7 @@ from .._checks import positive_int
 from ..io.containers import unwrap
 from ..model.linalg import random_vector, top_singular_pairs
 from ..structures import Structure
+from ..views import labels_of
 from ..views.components import plot_scree
 from .component_series import SignalComponents, components_of
 from .problems import hankel_problem
@@ -51,7 +52,9 @@ class Inspection:
         ResidualDiagnostics
         """
         samples, signal = self._arrays()
-        return ResidualDiagnostics(as_channels(samples - signal, self._recovery().channels))
+        found = self._recovery()
+        labels = labels_of(found.samples, found.channels, found.sampling)
+        return ResidualDiagnostics(as_channels(samples - signal, found.channels), labels=labels)
 
     def plot_residuals(self, ax: Any = None) -> Any:
         """Draw the residuals, their autocorrelations and their histogram.

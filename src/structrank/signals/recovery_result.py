@@ -24,6 +24,7 @@ from ..solvers.stopping import Status
 from ..views import Summary, interactive_figure, labels_of, plot_signal
 from ..views.content import Report
 from ..views.report import Reportable
+from .banded import Banded
 from .candidates import CANDIDATES, Candidate, ConvexSolution
 from .channel_groups import Members, channel_rows
 from .estimates import ErrorDraws
@@ -35,7 +36,7 @@ OMITTED = {"solve": "the convex solution", "selection": "the choice of mu"}
 
 @savable(omit=OMITTED)
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Summary, Reportable, Inspection, Saved):
+class Recovery(Summary, Reportable, Inspection, Banded, Saved):
     """A recovered signal, and how it was found.
 
     Attributes
@@ -228,9 +229,12 @@ class Recovery(Summary, Reportable, Inspection, Saved):
             level=self.level,
             outliers=self.outliers,
             channels=self.channels,
-            labels=labels_of(self.samples, self.channels),
+            labels=labels_of(self.samples, self.channels, self.sampling),
             ax=ax,
         )
+
+    def _values(self) -> tuple[str, Any]:
+        return "signal", self.signal
 
     def report(self) -> Report:
         """Describe the recovery: pictures, settings, certificate, modes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from .._array import NDArray
 from ..model.scale import deviation_by_median
-from ..views import Summary
+from ..views import Labels, Summary
 from ..views.residuals import plot_residuals
 
 
@@ -45,6 +45,8 @@ class ResidualDiagnostics(Summary):
         Samples minus signal along the first axis, NaN where nothing was seen. The real and the
         imaginary part of a complex signal, and columns along other axes, are channels.
     limits : ResidualLimits
+    labels : Labels
+        Times of the samples, for pictures.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class ResidualDiagnostics(Summary):
 
     residuals: NDArray
     limits: ResidualLimits = ResidualLimits()
+    labels: Labels = field(default_factory=Labels)
 
     @cached_property
     def sigma(self) -> float:
@@ -117,8 +120,16 @@ class ResidualDiagnostics(Summary):
             float(bound),
             sigma=self.sigma,
             outliers=self.outliers.T.ravel(),
+            labels=self._times(),
             ax=ax,
         )
+
+    def _times(self) -> Labels:
+        """Positions of all residuals, one channel after the other."""
+        rows, channels = self.residuals.shape
+        if self.labels.positions is None or len(self.labels.positions) != rows:
+            return Labels()
+        return Labels(positions=np.tile(self.labels.positions, channels), axis=self.labels.axis)
 
     def _rows(self) -> list[tuple[str, str]]:
         seen = int(np.count_nonzero(~np.isnan(self.residuals)))

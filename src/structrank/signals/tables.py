@@ -11,6 +11,7 @@ from .._array import NDArray
 from ..io import Table
 from ..modal.modes import Modes
 from ..views import index_labels
+from .banded import banded_columns
 
 
 def modes_table(modes: Modes) -> dict[str, NDArray]:
@@ -61,16 +62,22 @@ def table_like(table: Table, values: Any) -> Table:
 
 def forecast_table(ahead: Any, table: Table) -> Table:
     """Forecast, standard error and ends of the interval for each column of the series."""
-    parts = [np.asarray(part) for part in (ahead.mean, ahead.stderr, ahead.lower, ahead.upper)]
-    values = np.stack([part.reshape(len(part), -1) for part in parts], axis=2)
-    count = values.shape[1]
-    series = table.names or [str(c + 1) for c in range(count)]
-    what = ("forecast", "stderr", "lower", "upper")
-    names = [name if count == 1 else f"{series[c]}_{name}" for c in range(count) for name in what]
     index = None if table.index is None else np.array(index_labels(ahead.mean.index))
+    return _banded("forecast", ahead.mean, ahead, replace(table, index=None), index)
+
+
+def bands_table(found: Any, table: Table) -> Table:
+    """Signal, standard error and ends of the interval for each column of the file."""
+    return _banded("signal", found.signal, found, table, table.index)
+
+
+def _banded(title: str, values: Any, found: Any, table: Table, index: NDArray | None) -> Table:
+    count = np.shape(values)[1] if np.ndim(values) == 2 else 1
+    names = table.names or [str(c + 1) for c in range(count)]
+    columns = banded_columns(title, values, found, names, 1)
     return Table(
-        values.reshape(len(values), -1),
-        tuple(names),
+        np.stack(list(columns.values()), axis=1),
+        tuple(columns),
         index,
         table.index_name,
         style=replace(table.style, units=None),

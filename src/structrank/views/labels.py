@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from ..io.sampling import Sampling
 
 MIDNIGHT = " 00:00:00"
+COUNTED = "sample"
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +40,17 @@ class Labels:
 
     names: tuple[str, ...] = ("",)
     positions: NDArray | None = None
-    axis: str = "sample"
+    axis: str = COUNTED
 
     def along(self, count: int) -> NDArray:
         """Return the positions of `count` samples."""
         return np.arange(count) if self.positions is None else self.positions
+
+    def timed(self, sampling: Sampling | None, count: int) -> Labels:
+        """Return labels with times of `count` samples, if these are counted and it is known."""
+        if self.positions is not None or sampling is None or self.axis != COUNTED:
+            return self
+        return Labels(self.names, sampling.times(count), f"time ({sampling.time})")
 
     def followed_by(self, other: Labels) -> Labels:
         """Return labels whose positions continue with those of another series."""
@@ -52,7 +60,9 @@ class Labels:
         return Labels(self.names, positions, self.axis)
 
 
-def labels_of(samples: Any, channels: int | None = None) -> Labels:
+def labels_of(
+    samples: Any, channels: int | None = None, sampling: Sampling | None = None
+) -> Labels:
     """Read the labels of an array or a container of pandas or xarray.
 
     Parameters
@@ -60,6 +70,8 @@ def labels_of(samples: Any, channels: int | None = None) -> Labels:
     samples : array, Series, DataFrame or DataArray
     channels : int, optional
         The axis that holds channels, counted from the first.
+    sampling : Sampling, optional
+        Time between samples, for those that have no index.
 
     Returns
     -------
@@ -75,7 +87,8 @@ def labels_of(samples: Any, channels: int | None = None) -> Labels:
     count = 1 if channels is None else np.shape(samples)[channels]
     axis = 1 if channels == 0 else 0
     positions, label = _positions(samples, axis)
-    return Labels(_channel_names(samples, count), positions, label)
+    found = Labels(_channel_names(samples, count), positions, label)
+    return found.timed(sampling, np.shape(samples)[axis])
 
 
 def index_labels(index: Iterable[Any]) -> list[str]:
@@ -116,7 +129,7 @@ def _positions(samples: Any, axis: int) -> tuple[NDArray | None, str]:
     index = _index(samples, axis)
     label = samples.dims[axis] if hasattr(samples, "dims") else None
     if index is None:
-        return None, str(label or "sample")
+        return None, str(label or COUNTED)
     if hasattr(index, "to_timestamp"):
         index = index.to_timestamp()
     if getattr(index, "tz", None) is not None:
@@ -124,8 +137,8 @@ def _positions(samples: Any, axis: int) -> tuple[NDArray | None, str]:
     x = index.to_numpy()
     label = label or index.name
     if x.dtype.kind not in "iufM":
-        return None, str(label or "sample")
-    return x, str(label or ("time" if x.dtype.kind == "M" else "sample"))
+        return None, str(label or COUNTED)
+    return x, str(label or ("time" if x.dtype.kind == "M" else COUNTED))
 
 
 def _index(samples: Any, axis: int) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .figure import BLACK, BLUE, ORANGE, panels
+from .figure import BLACK, BLUE, ORANGE, label_positions, panels
+from .labels import Labels
 
 
 def plot_residuals(
@@ -17,6 +18,7 @@ def plot_residuals(
     *,
     sigma: float,
     outliers: NDArray,
+    labels: Labels = Labels(),
     ax: Any = None,
 ) -> Any:
     """Draw residuals in three panels: in their order, by lag, and their histogram.
@@ -33,6 +35,8 @@ def plot_residuals(
         Standard deviation of the Gaussian that is drawn over the histogram.
     outliers : ndarray of bool, shape (count,)
         Residuals that are marked.
+    labels : Labels, optional
+        Positions of the residuals. Default: they are counted.
     ax : sequence of three Axes or Figure, optional
 
     Returns
@@ -50,11 +54,12 @@ def plot_residuals(
     ['sample', 'lag', 'residual']
     """
     order, lags, histogram = axes = panels(ax, 1, 3, (10.2, 3.0))
-    places = np.arange(len(residuals))
+    places = labels.along(len(residuals))
     order.plot(places, residuals, ".", color=BLUE, ms=3)
     order.plot(places[outliers], residuals[outliers], "x", color=ORANGE, ms=7, label="outlier")
     order.axhline(0, color="0.6", lw=0.8)
-    order.set(xlabel="sample", ylabel="residual")
+    label_positions(order, places, labels.axis)
+    order.set(ylabel="residual")
     if np.any(outliers):
         order.legend(frameon=False, fontsize=8)
     lags.axhspan(-bound, bound, color=BLACK, alpha=0.08)
