@@ -102,7 +102,7 @@ def identify(
     completion_window : int, optional
         Number of block rows in step 1. Default 12, or a third of a short record.
     dt : float, optional
-        Time between samples.
+        Seconds between samples.
     rng : int or numpy.random.Generator
         Seed for choosing held-out samples.
     search : IdentificationSearch, optional

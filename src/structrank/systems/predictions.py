@@ -87,7 +87,7 @@ class Comparison(Summary):
         count, p = self.samples.shape
         positions = None if self.dt is None else self.dt * np.arange(count)
         names = tuple(f"output {j}" for j in range(p))
-        labels = Labels(names, positions, "sample" if self.dt is None else "time")
+        labels = Labels(names, positions, "sample" if self.dt is None else "time (s)")
         return plot_comparison(self.samples, estimates, titles=fits, labels=labels, ax=ax)
 
     @property

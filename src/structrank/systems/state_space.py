@@ -60,7 +60,7 @@ class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
     output_offset : array, shape (p,), optional
         Outputs at the operating point. Default zero.
     dt : float, optional
-        Time between samples, for conversions. Default: not specified.
+        Seconds between samples, for pictures and conversions. Default: not specified.
 
     Examples
     --------

@@ -11,6 +11,7 @@ from .figure import (
     ORANGE,
     label_positions,
     label_values,
+    legend_above,
     panels,
     returned,
 )
@@ -71,5 +72,5 @@ def plot_comparison(
         if titles is not None:
             axis.set_title(titles[j], loc="left", fontsize="medium")
     label_positions(axes[-1], x, labels.axis)
-    axes[0].legend(fontsize=8)
+    legend_above(axes[0])
     return returned(axes)

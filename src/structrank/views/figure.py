@@ -125,10 +125,11 @@ def returned(axes: list[Any]) -> Any:
 
 
 def legend_above(axis: Any, *, most: int = 4) -> None:
-    """Put the legend above the axes, in one row if it has at most `most` entries."""
+    """Put the legend above the axes and their title, in one row up to `most` entries."""
     count = len(axis.get_legend_handles_labels()[1])
     columns = count if count <= most else math.ceil(count / 2)
-    axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=columns, frameon=False)
+    height = 1.1 if axis.get_title(loc="left") else 1.0  # that of a line of text is a tenth
+    axis.legend(loc="lower right", bbox_to_anchor=(1, height), ncols=columns, frameon=False)
 
 
 def finite(errors: NDArray) -> NDArray:

@@ -96,6 +96,6 @@ def plot_step(
             axis.plot(t, response[:, j, i].real, **style)
         label_values(axis, "", f"output {j}")
         axis.grid(alpha=0.25)
-    label_positions(axes[-1], t, "sample" if dt is None else "time")
+    label_positions(axes[-1], t, "sample" if dt is None else "time (s)")
     legend_above(axes[0])
     return returned(axes)
