@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+import json
+import warnings
+from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from structrank.cli import main
 from structrank.cli.inputs import read_signal
 from structrank.io import FileError, read, write
 from structrank.io.suspects import suspicious_values
@@ -227,3 +231,66 @@ class TestPandas:
         pd, _ = self.series()
         index = pd.DatetimeIndex(patterned("%Y-%m-15"))
         assert [str(t.date()) for t in following(index, 2)] == ["2022-07-15", "2022-08-15"]
+
+
+class TestOtherFormats:
+    """Excel, JSON and WAV as other programs write them."""
+
+    def sheet(self, path, rows):
+        book = pytest.importorskip("openpyxl", reason="openpyxl is not installed").Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+        return path
+
+    def test_dates_and_times_of_day_in_excel(self, tmp_path):
+        start = datetime(2024, 5, 1)
+        times = [start + timedelta(hours=5 * k) for k in range(N)]
+        rows = [[t.date(), t.time(), x] for t, x in zip(times, WAVE, strict=True)]
+        path = self.sheet(tmp_path / "a.xlsx", [["Logger 7"], ["Date", "Time", "x"], *rows])
+        with pytest.raises(FileError, match="--skip-rows"):
+            read(path)
+        found = read(path, skip_rows=1)
+        np.testing.assert_array_equal(found.values, WAVE)
+        assert found.index.tolist() == [str(time) for time in times]
+
+    def test_formulas_without_values(self, tmp_path):
+        rows = [["day", "x"], [1, 2.0], *([k, "=B2"] for k in range(2, 9))]
+        with pytest.raises(FileError, match="formulas without values: open it in a spreadsheet"):
+            read(self.sheet(tmp_path / "a.xlsx", rows))
+
+    @pytest.mark.parametrize("form", ["lines", "split", "columns", "nested"])
+    def test_json(self, tmp_path, form):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        frame, path = pd.DataFrame({"day": DAYS, "x": WAVE}), tmp_path / "a.json"
+        if form == "nested":
+            text = json.dumps({"station": "A", "data": frame.to_dict(orient="records")})
+            path.write_text(text)
+        else:
+            frame.to_json(
+                path, orient="records" if form == "lines" else form, lines=form == "lines"
+            )
+        found = read(path)
+        np.testing.assert_array_equal(found.values, WAVE)
+        assert (found.index.tolist(), found.names) == (DAYS, ("x",))
+
+    def test_row_numbers_that_pandas_writes(self, tmp_path):
+        found = read(put(tmp_path, text([",day,x"], range(N), DAYS, WAVE)))
+        np.testing.assert_array_equal(found.values, WAVE)
+        assert found.index.tolist() == DAYS
+
+    def test_summer_time_within_a_file(self, tmp_path):
+        pd = pytest.importorskip("pandas", reason="pandas is not installed")
+        hours = pd.date_range("2024-03-30 20:00Z", periods=N, freq="h").tz_convert("Europe/Berlin")
+        path = put(tmp_path, text(["time,x"], map(str, hours), WAVE))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            given = read_signal(path, None, dict(PLAIN))
+        assert given.samples.index.equals(hours.tz_convert("UTC").rename("time"))
+
+    def test_sampling_rates(self, tmp_path):
+        wavfile = pytest.importorskip("scipy.io.wavfile")
+        wavfile.write(tmp_path / "a.wav", 8000, np.sin(0.2 * np.arange(400)).astype(np.float32))
+        done = CliRunner().invoke(main, ["frequencies", str(tmp_path / "a.wav"), "--rank", "2"])
+        head, row = (line.split(",") for line in done.stdout.splitlines()[:2])
+        assert float(row[head.index("frequency_Hz")]) == pytest.approx(0.1 / np.pi * 8000, rel=1e-4)

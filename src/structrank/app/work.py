@@ -18,7 +18,7 @@ from ..signals.filling import impute, keep_samples
 from ..signals.forecasting import forecast
 from ..signals.recovery import recover
 from ..signals.recovery_result import Recovery
-from ..signals.tables import components_table, forecast_table, table_like
+from ..signals.tables import bands_table, components_table, forecast_table, table_like
 from ..views import labels_of, plot_samples
 from ..views.content import Picture
 from .limits import LIMITS
@@ -68,7 +68,7 @@ class Job:
         return self._fill(given, folder)
 
     def _fill(self, given: Given, folder: Path) -> Outcome:
-        options: dict[str, Any] = {"robust": self.robust}
+        options: dict[str, Any] = {"robust": self.robust, "dt": given.dt}
         if self.upload.reading.irregular:
             options["times"] = times_of(given, self.upload.path.name)
         found, parts = self._found(given.samples, channels=given.channels, **options)
@@ -84,6 +84,9 @@ class Job:
         ending = "filled" if self.task == "impute" else "recovered"
         whole = table_like(given.table, found.signal)
         files = {"table": self._file(folder, ending, f"the {ending} file", whole)}
+        if _is_series(found):
+            bands = bands_table(found, given.table)
+            files["bands"] = self._file(folder, "bands", "values with errors and intervals", bands)
         if parts is not None:
             pictures["components"] = Picture(
                 parts.plot,

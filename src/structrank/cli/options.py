@@ -171,7 +171,7 @@ model_options = combined(
         "--dt",
         type=POSITIVE,
         metavar="SECONDS",
-        help="Time between samples, for frequencies in Hz. Default: from the index.",
+        help="Time between samples, for frequencies in Hz. Default: from the index or the file.",
     ),
     click.option("--undamped", is_flag=True, help="The modes are known to be undamped."),
 )

@@ -201,6 +201,7 @@ def _recover(
 
     check_outputs(out, errors, bands, components, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
+    options["dt"] = options["dt"] or given.dt
     for path in (out, errors):
         check_dimensions(path, given.table.values)
     cost, independent = None, isinstance(work, partial)

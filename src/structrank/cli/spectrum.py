@@ -55,6 +55,7 @@ def frequencies(
 
     check_outputs(out, plot=plot, force=force)
     given = read_signal(file, columns, reading, channels)
+    options["dt"] = options["dt"] or given.dt
     modes = work(
         given.samples,
         channels=given.channels,

@@ -78,6 +78,7 @@ def realize(
 
     _check(out, plot, force)
     given = read_signal(file, columns, reading)
+    dt = dt or given.dt
     model = realize_outputs(given.samples, order, lags=lags, mu=mu, dt=dt)
     names = ("A", "K", "C", "innovation_covariance", "output_offset")
     _finish(model, names, out, plot, force, quiet)

@@ -112,7 +112,7 @@ def read(
     encoding : str, optional
         Of a text file, such as "latin-1". Default: UTF-8, else Windows-1252.
     skip_rows : int
-        Lines of a text file before its table.
+        Lines of a text file, or rows of an Excel sheet, before the table.
     missing : str, number or list of them
         What means missing besides empty cells and NaN, such as -9999.
     regular : bool
@@ -192,10 +192,12 @@ def _read(
         if variable is not None:
             raise FileError("a text file has columns, not variables: choose columns")
         return read_text(path, suffix, columns, index, header, options, limit)
-    if options != TextOptions(decimal=options.decimal, missing=options.missing):
+    skipped = options.skip_rows if suffix == ".xlsx" else 0
+    if options != TextOptions(None, options.decimal, None, skipped, options.missing):
         raise FileError("only text files have a separator, an encoding or lines to skip")
     if suffix in FRAMES:
         rows, named = read_frame(path, suffix, variable, limit)
+        rows = rows._replace(rows=[row for row in rows.rows if row.line > skipped])
         named = named if header is None else header
         table = table_of(rows, columns, index, named, options)
         return replace(table, format=FRAMES[suffix])

@@ -7,10 +7,12 @@ values are found in the same way, and errors name the row.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -22,6 +24,10 @@ from .regular import iso_times, numbers
 from .table import FileError, Table
 
 FRAMES = {".xlsx": "Excel", ".parquet": "Parquet", ".feather": "Feather", ".json": "JSON"}
+MIDNIGHT = " 00:00:00"
+STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*")
+# A cell with a formula and no value; that of a text may be empty.
+UNCALCULATED = re.compile(rb"<c (?:(?!t=)[^>])*><f[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 ENGINES = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
 
 
@@ -53,6 +59,7 @@ def read_frame(
 
 def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     """The rows of a sheet: the one named, or the only one with cells."""
+    _check_formulas(path)
     sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object)
     filled = {name: frame for name, frame in sheets.items() if frame.size}
     if sheet is None and len(filled) != 1:
@@ -65,12 +72,22 @@ def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     return Rows(rows, "", [])
 
 
+def _check_formulas(path: Path) -> None:
+    """Raise an error if formulas have no values, as programs write them that do not calculate."""
+    with ZipFile(path) as book:
+        for name in book.namelist():
+            if name.startswith("xl/worksheets/") and UNCALCULATED.search(book.read(name)):
+                raise FileError(
+                    "it has formulas without values: open it in a spreadsheet program, and save it"
+                )
+
+
 def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None]:
     """The rows of records, columns or plain lists."""
     limit.check(2 * path.stat().st_size)
     text = path.read_text(encoding="utf-8-sig")
     limit.check_cells(text.count(","))
-    found = json.loads(text)
+    found = _records(_json(text))
     is_table = isinstance(found, Mapping) or (found and isinstance(found[0], Mapping))
     if isinstance(found, Mapping) and not any(isinstance(v, list | dict) for v in found.values()):
         raise FileError("it is a single record, but a list of records or of numbers is expected")
@@ -79,9 +96,31 @@ def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None
     return (rows, True) if is_table else (rows._replace(rows=rows.rows[1:]), False)
 
 
+def _json(text: str) -> Any:
+    """What a JSON file holds, or the records in its lines."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Extra data"):
+            raise
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _records(found: Any) -> Any:
+    """The table in a JSON object: its cells below names, or the only list of records in it."""
+    if not isinstance(found, Mapping):
+        return found
+    if isinstance(names := found.get("columns"), list) and isinstance(found.get("data"), list):
+        return [dict(zip(names, row, strict=True)) for row in found["data"]]
+    lists = [v for v in found.values() if isinstance(v, list) and v and isinstance(v[0], Mapping)]
+    others = [v for v in found.values() if isinstance(v, list) and v and v not in lists]
+    return lists[0] if len(lists) == 1 and not others else found
+
+
 def _frame_rows(pd: Any, frame: Any) -> Rows:
     """The names and rows of a frame, with its index first unless it only counts rows."""
-    if not isinstance(frame.index, pd.RangeIndex):
+    counted = [str(k) for k in range(len(frame))]  # as pandas writes its index into JSON
+    if not isinstance(frame.index, pd.RangeIndex) and list(frame.index) != counted:
         frame = frame.reset_index(names=[name or "" for name in frame.index.names])
     names = Row(1, [str(name).strip() for name in frame.columns])
     rows = [Row(k, cells) for k, cells in enumerate(_cells(pd, frame), 2)]
@@ -90,15 +129,10 @@ def _frame_rows(pd: Any, frame: Any) -> Rows:
 
 def _cells(pd: Any, frame: Any) -> list[list[str]]:
     columns = [[_cell(pd, value) for value in frame.iloc[:, j]] for j in range(frame.shape[1])]
-    for column in columns:  # dates without the hours of midnight
-        days = [cell.removesuffix(" 00:00:00") for cell in column]
-        if all(iso or not cell for iso, cell in zip(map(_is_day, days), column, strict=True)):
-            column[:] = days
+    for column in columns:  # dates without the hours of midnight, if all are there
+        if all(cell.endswith(MIDNIGHT) for cell in column if STAMP.fullmatch(cell)):
+            column[:] = [c.removesuffix(MIDNIGHT) if STAMP.fullmatch(c) else c for c in column]
     return [list(cells) for cells in zip(*columns, strict=True)]
-
-
-def _is_day(cell: str) -> bool:
-    return len(cell) == len("2024-05-31") and iso_times([cell]) is not None
 
 
 def _cell(pd: Any, value: Any) -> str:
@@ -107,6 +141,8 @@ def _cell(pd: Any, value: Any) -> str:
         return str(value)
     if pd.isna(value):
         return ""
+    if isinstance(value, pd.Timedelta):
+        value = value.total_seconds()
     if isinstance(value, np.generic):
         value = value.item()
     return repr(value).strip("()") if isinstance(value, float | complex) else str(value).strip()

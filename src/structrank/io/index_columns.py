@@ -109,6 +109,15 @@ def counters(
     return [f"{titles}: row numbers, read as data; choose others by --columns (columns=...)"]
 
 
+def unnamed_counter(
+    text: Sequence[Sequence[str]], names: Sequence[str] | None, at: int | None
+) -> int | None:
+    """The first column, if it is the row numbers that pandas writes before another index."""
+    if at in (None, 0) or not names or names[0] or not _counts_by_one(text[0]):
+        return None
+    return 0
+
+
 def _counts_by_one(column: Sequence[str]) -> bool:
     if len(column) < Steps.fewest or not column[0].isdecimal():
         return False
@@ -134,7 +143,8 @@ def check_index(rows: Sequence[Row], labels: Sequence[str], title: str, cells: C
         if mostly_dates and not is_date:
             raise FileError(
                 f"line {line}, {title}: {quoted(cell)} is not a date, but most cells of this "
-                "column are: correct the cell, or remove the line"
+                "column are: correct the cell, remove the line, or leave out lines before the "
+                "table (--skip-rows, skip_rows=...)"
             )
         key = cells.number(cell) if cells.is_number(cell) else cell
         if key in lines:

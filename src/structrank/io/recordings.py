@@ -117,7 +117,7 @@ def read_miniseed(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     values = np.ma.filled(np.ma.asarray(trace.data).astype(float), np.nan)
     rate, start = trace.stats.sampling_rate, trace.stats.starttime
     notes = (f"{name}, sampled at {rate:g} Hz from {start}",)
-    return Table(numbers(values), variable=name, notes=notes)
+    return Table(numbers(values), variable=name, header={"rate": rate}, notes=notes)
 
 
 def _check_traces(segments: Any, limit: SizeLimit) -> None:

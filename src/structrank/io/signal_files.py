@@ -16,6 +16,8 @@ from .table import Column, FileError, Table
 
 SIDE_BY_SIDE = ("text", *FRAMES.values(), "WAV")  # formats whose columns are channels
 
+RATED = ("WAV", "MiniSEED")  # formats that have a sampling rate
+
 
 @dataclass(frozen=True)
 class Given:
@@ -40,6 +42,12 @@ class Given:
     channels: int | None
     index: str | None
     cautions: tuple[str, ...] = ()
+
+    @property
+    def dt(self) -> float | None:
+        """Seconds between samples, if the file has a sampling rate."""
+        rated = self.table.format in RATED and self.table.header is not None
+        return 1 / self.table.header["rate"] if rated else None  # type: ignore[index]
 
 
 def signal_of(
@@ -203,7 +211,8 @@ def _pandas_index(table: Table) -> Any:
         local = [time.replace(tzinfo=None) for time in times]
         if len({time.time() for time in local}) == 1:  # the same time of each day
             return pd.Index(pd.to_datetime(local), name=table.index_name)
-    for kind in (pd.to_numeric, iso, partial(iso, utc=True)):  # the last: with several offsets
+        return pd.Index(iso(table.index, utc=True), name=table.index_name)
+    for kind in (pd.to_numeric, iso):
         try:
             return pd.Index(kind(table.index), name=table.index_name)
         except ValueError:

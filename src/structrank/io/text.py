@@ -49,6 +49,7 @@ from .index_columns import (
     plain_labels,
     quoted,
     title_of,
+    unnamed_counter,
 )
 from .limits import SizeLimit
 from .lines import Row, Rows, TextOptions, read_rows, separators
@@ -97,8 +98,9 @@ def table_of(
     asked = column_numbers(columns or (), names, width)
     at, clock = index_columns(text, names, index, asked, cells, notes)
     if columns is None:
-        asked = _columns_of_numbers(rows, text, names, (at, clock), cells, hint)
-        notes += _about_columns(text, names, asked, (at, clock))
+        apart = (at, clock, unnamed_counter(text, names, at))
+        asked = _columns_of_numbers(rows, text, names, apart, cells, hint)
+        notes += _about_columns(text, names, asked, apart)
     labels, dates = None, None
     if at is not None:
         labels = text[at]
