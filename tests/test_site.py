@@ -22,9 +22,9 @@ ROOT = Path(__file__).parents[1]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
 MADE = ("_build", "gallery", "generated", "backreferences")
 SLOW = (  # run in make nightly
-    *("plot_arm", "plot_certificate", "plot_co2", "plot_frequencies", "plot_kspace"),
-    *("plot_mrs_water", "plot_nmr_fid", "plot_outliers"),
-    *("plot_seismic", "plot_sunspots", "plot_trajectories"),
+    *("plot_8_plant", "plot_9_columns", "plot_arm", "plot_automaton", "plot_certificate"),
+    *("plot_co2", "plot_frequencies", "plot_kspace", "plot_mrs_water", "plot_nmr_fid"),
+    *("plot_outliers", "plot_seismic", "plot_sunspots", "plot_trajectories"),
 )
 SAYS_A_FIGURE = r"structrank[^\n]*?\d[^\n]*\n"  # and what it is compared with, on one line
 
