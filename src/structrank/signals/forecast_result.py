@@ -170,12 +170,12 @@ class Forecast(Summary, Reportable, Banded, Saved):
         --------
         >>> import numpy as np
         >>> from structrank import forecast
-        >>> t = np.arange(130)
-        >>> noise = 0.1 * np.random.default_rng(0).standard_normal(130)
+        >>> t = np.arange(62)
+        >>> noise = 0.1 * np.random.default_rng(0).standard_normal(62)
         >>> series = 10 + 0.1 * t + np.cos(2 * np.pi * t / 12)
-        >>> ahead = forecast((series + noise)[:110], steps=12)
-        >>> later = ahead.update((series + noise)[110:118])
-        >>> bool(abs(later.mean - series[118:]).max() < 0.3)
+        >>> ahead = forecast((series + noise)[:42], steps=12)
+        >>> later = ahead.update((series + noise)[42:50])
+        >>> bool(abs(later.mean - series[50:]).max() < 0.3)
         True
         """
         if self.regression is not None:
