@@ -50,7 +50,7 @@ class LikelihoodSearch:
     largest: float = 100.0
     vanished: float = 2e-7
     largest_pacf: float = 4.0
-    dense: float = 6e3
+    dense: float = 1e4
     most_dense: int = 400
 
 

@@ -22,7 +22,7 @@ from .refit_result import information_criterion
 
 @dataclass(frozen=True)
 class ColouredSearch:
-    """How modes are searched in coloured noise; as `GreedySearch`, but for the last six."""
+    """How modes are searched in coloured noise; as `GreedySearch`, but for the last eight."""
 
     most: int = 20  # modes that are no longer few: the search ends without a result
     patience: int = 3  # modes in a row without a better information criterion, before it ends
@@ -36,6 +36,8 @@ class ColouredSearch:
     near: float = 30.0  # above the best criterion, where the noise is no longer fitted exactly
     rise: float = 15.0  # of the criterion by one mode: most of its price, which is 20 to 35
     most_rises: int = 2  # such rises in a row, after which the search ends before its patience does
+    largest: float = 1.5  # variance left over that of the samples: more is a part of the signal
+    slowest: float = 1.0  # memory of the noise over the length: slower noise is no noise either
     noise: NoiseFit = field(default_factory=NoiseFit)
 
 
@@ -93,7 +95,7 @@ def coloured_modes(
     -------
     ColouredModes or None
         None if no modes are found, not as many as asked for, or more than a few. Also if so few
-        are asked for that the noise takes the place of others.
+        are asked for that the noise takes the place of others, or if what is left is no noise.
 
     Examples
     --------
@@ -142,12 +144,20 @@ class _Finder:
         else:
             if since == 0:
                 return None
+        if not self._may_be_noise(best):
+            return None
         best = self._without_small_modes(self._settled(best))
         for state in self._additions(best):  # peaks over the spectrum of noise of higher order
             if state.information >= best.information - self.search.gain:
                 break
             best = state
         return self._without_small_modes(self._settled(best))
+
+    def _may_be_noise(self, state: _State) -> bool:
+        """Whether what a coarse fit leaves is not far slower or larger than noise could be."""
+        size = float(np.mean(np.abs(state.residual) ** 2))
+        small = size <= self.search.largest * float(np.var(self.values))
+        return small and state.noise.memory <= self.search.slowest * self.shape[0]
 
     def at_rank(self, rank: int) -> _State | None:
         """The model of so many modes; None if they are not found, or the noise hides another."""
