@@ -22,7 +22,7 @@ from structrank import (
 from structrank.io.saved_results import decoded, encoded
 from structrank.modal.coloured_search import ColouredSearch, coloured_modes
 from structrank.modal.modal_refit import refit_modes
-from structrank.modal.noise_fit import fit_last, fit_noise
+from structrank.modal.noise_fit import fit_last, fit_noise, whitened
 from structrank.signals.channel_estimate import merged
 from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
 from structrank.signals.direct_modes import DirectFit, direct_fit
@@ -94,6 +94,17 @@ def test_short_records_and_long_memory():
     np.testing.assert_allclose(white.T @ white, expected, atol=1e-10)
     assert AutoregressiveNoise(np.array([np.exp(-0.1)])).memory == pytest.approx(10.0)
     assert AutoregressiveNoise(np.zeros(0)).memory == 0.0
+
+
+@pytest.mark.parametrize("partial", [0.9, -0.5, 0.0])
+def test_noise_of_order_one_is_whitened_by_its_neighbours(partial):
+    rng = np.random.default_rng(4)
+    seen = rng.random(60) < 0.6
+    noise = AutoregressiveNoise(np.array([partial]))
+    white, log_determinant = whitened(noise, np.eye(np.count_nonzero(seen)), seen)
+    C = dense_correlations(noise, seen)
+    np.testing.assert_allclose(white.T @ white, np.linalg.inv(C), atol=1e-10)
+    assert log_determinant == pytest.approx(np.linalg.slogdet(C)[1], abs=1e-10)
 
 
 def test_noise_has_the_largest_restricted_likelihood():
