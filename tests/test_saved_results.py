@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 
@@ -12,7 +14,21 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from structrank import Modes, StateSpace, forecast, identify, impute, load, recover
+from structrank import (
+    Hankel,
+    Modes,
+    Problem,
+    StateSpace,
+    approximate_gcd,
+    forecast,
+    identify,
+    impute,
+    load,
+    recover,
+    refit,
+    solve,
+    solve_robust,
+)
 from structrank.io import FileError
 from structrank.io.saved_results import NotSaved, Saved, decoded, encoded
 from structrank.systems import OutputModel
@@ -251,3 +267,28 @@ def test_truncated_and_foreign_files_are_refused(tmp_path):
     np.savez(path, header=np.array([{}], dtype=object))  # a pickle
     with pytest.raises(FileError, match="is no complete result"):
         load(path)
+
+
+def test_solutions(tmp_path):
+    """A new process loads what solvers return, without its problem."""
+    wave = np.cos(0.3 * np.arange(40)) + 0.1 * np.cos(2.7 * np.arange(40) ** 2)
+    problem = Problem(Hankel(40, window=20), wave, mu=1.0)
+    solved = solve(problem)
+    made = {"solved": solved, "fitted": refit(solved), "robust": solve_robust(problem)}
+    made["divisor"] = approximate_gcd([1.0, -3.0, 2.0], [1.0, -4.0, 3.0])
+    for name, one in made.items():
+        one.save(tmp_path / f"{name}.npz")
+    script = f"""
+from structrank import load
+for name in {list(made)}:
+    print(repr(load(r"{tmp_path}/" + name + ".npz")))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout.count("not saved") == 3, done.stderr
+    again = load(tmp_path / "solved.npz")
+    np.testing.assert_array_equal(again.y, solved.y)
+    np.testing.assert_array_equal(again.X.U, solved.X.U)
+    assert (again.gap, again.status) == (solved.gap, solved.status)
+    assert again.history.objective == solved.history.objective
+    with pytest.raises(ValueError, match="does not hold the problem"):
+        again.problem.mu  # noqa: B018

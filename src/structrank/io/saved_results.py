@@ -46,6 +46,9 @@ class NotSaved:
             "result again"
         )
 
+    def __repr__(self) -> str:
+        return f"({self._what}: not saved)"
+
     __call__ = __iter__ = __len__ = __getitem__ = _refuse
 
     def __getattr__(self, name: str) -> Any:
@@ -102,8 +105,9 @@ class Saved:
     def save(self, path: str | PathLike[str], *, force: bool = False) -> None:
         """Save to an NPZ file, which `structrank.load` reads.
 
-        Numbers come back bit for bit. The convex solution of a recovery and the fits behind a
-        forecast or a model are not saved; what asks for them after loading gets an error.
+        Numbers come back bit for bit. The convex solution of a recovery, the problem of a solution
+        and the fits behind a forecast or a model are not saved; what asks for them after loading
+        gets an error.
 
         Parameters
         ----------

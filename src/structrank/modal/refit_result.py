@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .._array import Array, NDArray, inner, is_complex, like, to_numpy
-from ..io.saved_results import savable
+from ..io.saved_results import Saved, savable
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..structures import Structure
@@ -26,7 +26,7 @@ from .modes import Modes
     }
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Refit(Summary):
+class Refit(Summary, Saved):
     """A signal of given rank, fitted without shrinkage; the result of `refit`.
 
     Attributes

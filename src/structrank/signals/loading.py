@@ -21,7 +21,7 @@ def load(path: str | PathLike[str]) -> Any:
 
     Returns
     -------
-    Recovery, Forecast, StateSpace, Modes, SignalComponents or VibrationModes
+    Recovery, Forecast, StateSpace, Modes, SignalComponents, Result or another of these kinds
         With the same numbers, bit for bit. Arrays of other libraries come back in these, on their
         default device.
 

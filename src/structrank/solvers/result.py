@@ -7,15 +7,21 @@ from typing import Any
 
 from .._array import Array, to_numpy, with_precision
 from .._pieces import Packed
+from ..io.saved_results import Saved, savable
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from ..views import Summary, plot_convergence, plot_singular_values
 from .state import History
 from .stopping import Status
 
+OMITTED = {"problem": "the problem"}
+savable()(LowRank)
+savable()(History)
 
+
+@savable(OMITTED)
 @dataclass(frozen=True, eq=False, repr=False)
-class Result(Summary):
+class Result(Summary, Saved):
     """The solution that a solver found, with its certified gap and how the run ended.
 
     Attributes

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._array import Array, array_namespace, inner, like, to_numpy
 from .._checks import instance_of, positive
+from ..io.saved_results import savable
 from ..model.line import Point
 from ..model.lowrank import LowRank
 from ..model.majorant import reweighted
@@ -24,7 +25,7 @@ from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .memory import Memory, Restored
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
-from .result import Result
+from .result import OMITTED, Result
 from .saving import saving_for
 from .state import State
 from .stopping import Stop
@@ -47,6 +48,7 @@ class ThresholdSearch:
     )
 
 
+@savable(OMITTED)
 @dataclass(frozen=True, eq=False, repr=False)
 class RobustResult(Result):
     """The result of `solve_robust`: a `Result` with the outliers.

@@ -10,13 +10,15 @@ import numpy as np
 from scipy.special import chdtri
 
 from .._array import NDArray, as_array, to_numpy
+from ..io.saved_results import Saved, savable
 from ..model.sample_range import SampleRange
 from ..solvers.driver import warn_if_limited
 from .divisor_fit import DivisorSearch, NearestDivisors
 
 
+@savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class CommonDivisor:
+class CommonDivisor(Saved):
     """Polynomials with an exact common divisor, near to given polynomials.
 
     All coefficients have the lowest power first, as in `numpy.polynomial`.
