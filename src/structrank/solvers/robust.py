@@ -43,9 +43,7 @@ class ThresholdSearch:
     rounds: int = 30  # largest number of solves
     steps: int = 20  # largest number of iterations per solve
     still: float = 0.05  # relative change of the threshold at which the search ends
-    mu_factor: float = (
-        2.0  # mu starts below the top singular value by this factor, then falls by it
-    )
+    mu_factor: float = 2.0  # mu starts so far below the top singular value, and falls by it
 
 
 @savable(OMITTED)
