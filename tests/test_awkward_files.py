@@ -96,6 +96,7 @@ def test_times_are_found(tmp_path, kind):
 
 NOTED = {
     "a column of text": (text(["t,x,state"], HALVES, WAVE, ["ok"] * N), '"state": no numbers'),
+    "an empty column": (text(["t,x,y"], HALVES, WAVE, [""] * N), '"y": no numbers'),
     "row numbers": (text(["date,n,x"], DAYS, range(N), WAVE), '"n": row numbers, read as data'),
     "times that do not rise": (
         text(["time,x"], WAVE, WAVE),
@@ -137,6 +138,11 @@ REFUSED = {
         r"line 3 is text above numbers.*--skip-rows 1,",
     ),
     "series below each other": (text(["d,x"], DAYS * 2, [*WAVE] * 2), "a column of its own"),
+    "another order": (
+        text(["d,x"], [*DAYS[10:], *DAYS[:10]], WAVE),
+        "not in the order of their times .around 2024-01-29.: sort them, or pass --regular",
+    ),
+    "a series in a row": (text([], *WAVE[:, None]), "one row of 30 numbers, .*one sample per line"),
     "days left out": (
         text(["d,x"], [day.replace("-", "") for day in DAYS[:9] + DAYS[11:]], WAVE[2:]),
         "irregular .around 2024-02-09",

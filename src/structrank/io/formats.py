@@ -99,9 +99,9 @@ def read(
         Which array to read from a file that contains several. Not needed if only one of them has
         more than one entry.
     index : str, int or False, optional
-        The column of times or labels in a text file, without duplicate entries. Default: the first
-        column, if none of its cells is a number, or if its name says time or index ("time (s)",
-        "year", or an empty name as pandas writes it). False: the file has no index.
+        The column of times or labels in a text file, without duplicate entries. Default: a column
+        of dates, or else the first column, if none of its cells is a number, if it has equal steps,
+        or if its name says time or index ("time (s)", "year"). False: the file has no index.
     header : bool, optional
         Whether a text file starts with names. Default: found from its first rows.
     sep : str, optional

@@ -154,6 +154,11 @@ def _check_values(name: str, values: np.ndarray, channels: int | None) -> None:
             f"{name}: channels is {channels}, but the values have shape {values.shape}, whose axes "
             f"are counted from 0 to {values.ndim - 1}"
         )
+    if channels == 1 and values.shape[0] == 1 < values.shape[1]:
+        raise FileError(
+            f"{name}: it has one row of {values.shape[1]} numbers, but a series goes down a "
+            "column: write one sample per line"
+        )
     for place in np.argwhere(np.isinf(values))[:1]:
         where = ", ".join(str(k + 1) for k in place)
         raise FileError(
@@ -165,6 +170,11 @@ def _check_values(name: str, values: np.ndarray, channels: int | None) -> None:
 def _check_index(cells: Sequence[str], title: str) -> list[str]:
     """Raise an error unless numbers and times are regular; say if dates cannot be read."""
     cell = irregular_cell(cells)
+    if cell is not None and irregular_cell(_sorted(cells)) is None:
+        raise FileError(
+            f"{title}: the rows are not in the order of their times (around {cell}): sort them, or "
+            "pass --regular, which does so"
+        )
     if cell is not None:
         does = "ignores the times" if numbers(cells) is None else "reads them as data"
         raise FileError(
@@ -182,6 +192,15 @@ def _check_index(cells: Sequence[str], title: str) -> list[str]:
             "checked whether the rows are equally spaced in time"
         ]
     return []
+
+
+def _sorted(cells: Sequence[str]) -> list[str]:
+    """Cells in the order of their numbers or times."""
+    keys: Any = numbers(cells)
+    keys = iso_times(cells) if keys is None else keys
+    if keys is None or len({getattr(key, "tzinfo", None) for key in keys}) > 1:
+        return list(cells)
+    return [cells[k] for k in sorted(range(len(cells)), key=lambda k: keys[k])]
 
 
 def _framed(table: Table, channels: int | None) -> Any:

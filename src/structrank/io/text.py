@@ -184,7 +184,8 @@ def _about_columns(
 ) -> list[str]:
     """Notes about columns that may not be data, and about columns without numbers."""
     notes = parts_of_dates(names, found) + counters(text, names, found)
-    left = [j for j in range(len(text)) if j not in (*found, *index) and any(text[j])]
+    named = [any(column) or bool(names and names[j]) for j, column in enumerate(text)]
+    left = [j for j in range(len(text)) if j not in (*found, *index) and named[j]]
     if left:
         titles = ", ".join(title_of(names, j) for j in left)
         notes.append(f"{titles}: no numbers, so left out")
