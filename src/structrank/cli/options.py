@@ -106,8 +106,8 @@ reading_options = combined(
     click.option(
         "--index",
         metavar="COLUMN",
-        help="Column of times or labels in a text file, or none. Default: a column of dates, or the "
-        "first column if it has no numbers, equal steps, or a name that says time.",
+        help="Column of times or labels in a text file, or none. Default: a column of dates, or "
+        "the first column if it has no numbers, equal steps, or a name that says time.",
     ),
     click.option(
         "--sep", metavar="SIGN", help="Sign between cells, or tab, space. Default: found."
