@@ -89,6 +89,7 @@ def reference_groups():
 html_theme = "pydata_sphinx_theme"
 html_title = "structrank"
 html_static_path = ["_static", str(MATHJAX.parent)]
+html_favicon = "_static/icon.svg"
 mathjax_path = f"{MATHJAX.name}/tex-chtml.js"
 html_css_files = ["site.css"]
 WITHOUT_SIDEBAR = ("index", "tour", "ten_lines", "which_function", "which_tool", "theory")
