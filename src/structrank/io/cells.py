@@ -154,13 +154,14 @@ def thousands_note(column: Sequence[str], title: str, sep: str, cells: Cells) ->
     That is: where whole numbers stand among them, or where the separator is one of tables with
     decimal commas.
     """
-    pointed = [cell for cell in column if "." in cell]
-    if cells.decimal != "." or not pointed or not all(map(THOUSANDS_WITH_POINT.fullmatch, pointed)):
+    cell = next((cell for cell in column if "." in cell), None)
+    if cell is None or cells.decimal != ".":
+        return []
+    if not all(THOUSANDS_WITH_POINT.fullmatch(cell) for cell in column if "." in cell):
         return []
     whole = any(cell.lstrip("+-").isdecimal() and cell.strip("+-0") for cell in column)
     if not whole and sep != ";":
         return []
-    cell = pointed[0]
     return [
         f"{title}: {cell} was read with decimals after its point: if it means "
         f"{cell.replace('.', '')}, write thousands without a separator"

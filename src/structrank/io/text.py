@@ -161,8 +161,9 @@ def _columns_of_numbers(
     """All columns with numbers, without those of the index; an error if there are none."""
     without_numbers = [not any(map(cells.is_number, column)) for column in text]
     for j, column in enumerate(text):
-        almost = any(cells.is_almost_number(c) or cells.has_sign(c) for c in column)
-        if without_numbers[j] and j not in index and almost:
+        if not without_numbers[j] or j in index:
+            continue
+        if any(cells.is_almost_number(c) or cells.has_sign(c) for c in column):
             _numbers(rows, j, title_of(names, j), cells)  # raises an error about the first of them
     found = [j for j in range(len(text)) if j not in index and not without_numbers[j]]
     if found:
