@@ -78,7 +78,7 @@ def _filled(found: Recovery, samples: NDArray) -> list[Section]:
     for at in map(tuple, gaps):
         channel = [names[at[1]] if names else str(at[1] + 1)] if wide else []
         value, error, lower, upper = (part[at] for part in parts)
-        numbers = f"{value:#.5g}", f"{error:.2g}", f"{lower:#.5g}", f"{upper:#.5g}"
+        numbers = f"{value:#.5g}", f"{error:#.2g}".rstrip("."), f"{lower:#.5g}", f"{upper:#.5g}"
         rows.append([labels[at[0]], *channel, *numbers])
     caption = f"Values of the gaps. A new sample lies in its interval with {found.level:.0%}."
     head += ["value", "standard error", "from", "to"]
