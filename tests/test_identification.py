@@ -273,13 +273,16 @@ def test_gaps_cost_less_than_interpolation():
     assert distance(identify(u_gaps, y_gaps, order=3), truth) < 0.1 * distance(filled, truth)
 
 
-def test_a_system_that_integrates_needs_a_larger_radius():
+def test_a_system_that_integrates_is_found_unless_poles_are_bounded():
     truth = StateSpace([[1.0]], [[0.1]], [[1.0]], [[0.0]])
     u, y = record(truth, 200)
     model = identify(u, y, order=1, max_radius=1.01, offset=False)
     assert distance(model, truth) < 1e-6
+    model = identify(u, y, order=1)
+    assert distance(model, truth) < 1e-6
+    assert model.poles[0] == 1
     bound = np.exp(-1 / 200)
-    assert 0.99 * bound < abs(identify(u, y, order=1).poles[0]) < bound
+    assert 0.99 * bound < abs(identify(u, y, order=1, stable=True).poles[0]) < bound
 
 
 def test_very_many_missing_inputs_are_only_filled():

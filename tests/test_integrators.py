@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from structrank import StateSpace, identify
-from structrank.systems.integrators import free_entries, integrating, with_integrators
+from structrank.systems.integrators import (
+    around_operating_point,
+    free_entries,
+    integrating,
+    with_integrators,
+)
 from structrank.systems.maximum_likelihood import MaximumLikelihood
 from structrank.systems.output_error import OutputError
 from structrank.systems.pole_errors import pole_covariances
@@ -57,6 +64,28 @@ def test_a_ball_on_a_beam_is_found_with_gaps():
     expected = response(BALL_AND_BEAM)
     assert np.linalg.norm(response(model) - expected) < 0.05 * np.linalg.norm(expected)
     np.testing.assert_allclose(model.pole_errors, 0, atol=1e-6)
+
+
+def test_integrators_and_their_operating_point_are_found():
+    u, y = record(BALL_AND_BEAM, 250, feedback=(1.0, 1.5), noise=0.01)
+    model = identify(u + 4.0, y - 3.0, order=2)
+    assert np.sum(np.abs(model.poles - 1) < 1e-6) == 2
+    assert model.input_offset == pytest.approx(4.0, abs=0.02)
+    expected = response(BALL_AND_BEAM)
+    found = response(replace(model, input_offset=np.zeros(1)))
+    assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected)
+    assert np.mean(model.fit(u + 4.0, y - 3.0)) > 95
+
+
+def test_an_operating_point_takes_the_place_of_a_constant_input():
+    rng = np.random.default_rng(0)
+    A, _ = with_integrators(0.2 * rng.standard_normal((4, 4)), 2, 0.9)
+    B, C, D = (rng.standard_normal(shape) for shape in ((4, 3), (2, 4), (2, 3)))
+    system = StateSpace(A, B, C, D, x0=rng.standard_normal(4))
+    u = rng.standard_normal((30, 2))
+    expected = system.simulate(np.concatenate([u, np.ones((30, 1))], axis=1), system.x0)
+    model = around_operating_point(system)
+    np.testing.assert_allclose(model.simulate(u, model.x0), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("noise_model", ["white", "innovations"])

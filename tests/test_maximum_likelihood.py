@@ -42,6 +42,18 @@ def fit_of_inputs_and_outputs(gaps_in_inputs):
     return fit, fit.parameters(model, rng.standard_normal((2, 2)))
 
 
+def fit_beside_a_known_input():
+    """The first two inputs have a model and gaps, the third is known."""
+    fit, theta = fit_of_inputs_and_outputs(True)
+    rng = np.random.default_rng(5)
+    more = [np.concatenate([u, rng.standard_normal((len(u), 1))], axis=1) for u in fit.inputs]
+    parts = fit.split(theta)
+    for name in ("B", "D"):
+        parts[name] = np.concatenate([parts[name], rng.standard_normal((2, 1))], axis=1)
+    wider = replace(fit, inputs=more)
+    return wider, wider.joined(parts)
+
+
 def fit_of_outputs(dtype, stationary):
     model = noisy_system(2, 0)
     if dtype is complex:
@@ -57,9 +69,10 @@ FITS = [
     *(lambda kind=kind: fit_of_outputs(kind, True) for kind in (float, complex)),
     *(lambda kind=kind: fit_of_outputs(kind, False) for kind in (float, complex)),
 ]
+WITH_INPUTS = [*FITS[:2], fit_beside_a_known_input]
 
 
-@pytest.mark.parametrize("build", FITS)
+@pytest.mark.parametrize("build", [*WITH_INPUTS, *FITS[2:]])
 def test_gradient_is_the_derivative(build):
     fit, theta = build()
     value, slope = fit.value_and_gradient(theta)
@@ -89,6 +102,22 @@ def test_known_inputs_have_the_same_likelihood_with_and_without_their_model():
     parts["K"][:] = parts["B"][:] = 0
     value = fit.value_and_gradient(quiet)[0]
     assert joint.value_and_gradient(quiet)[0] == pytest.approx(value - own)
+
+
+def test_a_known_input_beside_modelled_ones_is_its_response():
+    fit, theta = fit_beside_a_known_input()
+    parts = fit.split(theta)
+    B, D = parts["B"][:, 2:], parts["D"][:, 2:]
+    known = StateSpace(parts["A"], B, parts["C"], D)
+    shown = [known.simulate(u[:, 2:], np.zeros(2)) for u in fit.inputs]
+    left = [y - x for y, x in zip(fit.outputs, shown, strict=True)]
+    alone = replace(fit, inputs=[u[:, :2] for u in fit.inputs], outputs=left)
+    fewer = alone.joined({**parts, "B": parts["B"][:, :2], "D": parts["D"][:, :2]})
+    assert fit.value(theta) == pytest.approx(alone.value(fewer), rel=1e-12)
+    pairs = zip(fit.filled(theta), alone.filled(fewer), fit.inputs, shown, strict=True)
+    for (u, y), (v, z), inputs, x in pairs:
+        np.testing.assert_allclose(u, np.concatenate([v, inputs[:, 2:]], axis=1), atol=1e-9)
+        np.testing.assert_allclose(y, z + x, atol=1e-9)
 
 
 def test_slopes_of_errors_are_derivatives():

@@ -13,8 +13,9 @@ from ..solvers.driver import warn_if_limited
 from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
+from .integrators import around_operating_point
 from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
-from .order_search import LIKELY, Candidate, Search, first_state
+from .order_search import LIKELY, Candidate, Search, first_state, searched
 from .output_error import OutputError
 from .preparation import (
     block_rows,
@@ -41,7 +42,7 @@ def identify(
     offset: bool = True,
     stable: bool | None = None,
     max_radius: float | None = None,
-    integrators: int = 0,
+    integrators: int | None = None,
     mu: float | None = None,
     completion_window: int | None = None,
     dt: float | None = None,
@@ -92,10 +93,11 @@ def identify(
     max_radius : float, optional
         Bound on the absolute values of the poles. Default `exp(-1 / samples)`: modes that last
         longer than the record cannot be distinguished from drift.
-    integrators : int
+    integrators : int, optional
         Number of poles that are exactly one, for a plant that integrates: 1 for a tank, 2 for a
-        position that follows from a force. The bound holds for the other poles. Inputs of zero are
-        then the operating point.
+        position that follows from a force. The bound holds for the other poles. Default: if the
+        best model has one or two poles as close to one as the record can tell, models with as many
+        integrators compete with it; there are none if `stable=True` or `max_radius` is given.
     mu : float, optional
         Weight of the nuclear norm in step 1, as a share of the weight above which the solution is
         zero. Default: the value that best predicts a tenth of the samples, held out for this.
@@ -139,22 +141,25 @@ def identify(
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
     radius = pole_bound(stable, max_radius, max(lengths), search)
     windows = block_rows(window, max(lengths), m, p, search)
-    orders = orders_to_try(order, max_order, max(windows), p, integrators)
+    orders = orders_to_try(order, max_order, max(windows), p, integrators or 0)
     check_records(records, search)
     joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
-    z, centre, scale = normalised(joined, m, offset, search, not integrators)
+    z, centre, scale = normalised(joined, m, offset, search)
     parts = np.split(z, np.cumsum(lengths)[:-1])
     filled = _completed(parts, completion_window, mu, rng, search)
     whole = _fits(parts, m, filled, windows, search.final)
-    whole = replace(whole, offset=offset, radius=radius, integrators=integrators)
-    look = Search(whole, orders, search)
-    ranked = look.ranked(kinds)
+    whole = replace(whole, offset=offset, radius=radius)
+    if integrators is None and (stable or max_radius is not None):
+        integrators = 0
+    look, ranked = searched(whole, orders, kinds, integrators, search)
     best, fit = _first_trusted(look, ranked, filled, search)
     _warn(whole, best, search)
     if best.error >= 1 and order is None:
         fit = _constant(whole)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
+    if fit.model.input_count > m:
+        fit = _at_rest(whole, look, best, fit, centre[:m] / scale[:m])
     model = in_units(fit.model, centre, scale)
     model = replace(model, x0=None, x0_covariance=None) if several else model
     return FittedModel.of(replace(model, dt=dt), fit.estimate)
@@ -261,14 +266,35 @@ def _final(
     return replace(fit, model=replace(fit.model, x0=state))
 
 
+def _at_rest(
+    whole: NoiseFits, look: Search, best: Candidate, fit: Fitted, means: NDArray
+) -> Fitted:
+    """A fit with integrators without the constant input, which is an operating point.
+
+    This point is zero if the Bayesian criterion is no larger then: an error that is too small to be
+    seen in the record becomes large in long simulations.
+    """
+    found = replace(fit, model=around_operating_point(fit.model))
+    start = replace(best, models=(found.model,))
+    other = _final(whole.resting(look.whole.integrators, means), start, None, look.search)
+    samples = sum(np.count_nonzero(~np.isnan(y)) for y in whole.outputs)
+    if other.loglikelihood < fit.loglikelihood - 0.5 * len(means) * np.log(samples):
+        return found
+    return replace(other, model=replace(other.model, input_offset=-means))
+
+
 def _with_missing_inputs(
     whole: NoiseFits, fit: Fitted, filled: Completed | None, search: IdentificationSearch
 ) -> Fitted:
-    """The model; missing inputs are fitted with it if next to no noise is left."""
+    """The model; missing inputs are fitted with it if next to no noise is left.
+
+    Integrators turn small moves of inputs into any slow error, so inputs stay as they are then.
+    """
     missing = np.isnan(whole.inputs[0])
     count = np.count_nonzero(missing)
     noise = np.max(np.diag(fit.model.innovation_covariance))
-    if filled is None or not 0 < count <= search.most_unknown or noise > search.quiet**2:
+    few = 0 < count <= search.most_unknown and not whole.integrators
+    if filled is None or not few or noise > search.quiet**2:
         return fit
     problem = replace(whole.problem(fit.model.order), u=whole.filled[0][0])
     spread = filled.errors[: missing.shape[1]]

@@ -89,3 +89,33 @@ def integrating(
     B, C, K = Q.T @ model.B, model.C @ Q, Q.T @ model.K
     K = next(g * K for g in gains if not g or spectral_radius_of(A - g * K @ C) < 1)
     return replace(model, A=A, B=B, C=C, K=K)
+
+
+def around_operating_point(model: StateSpace) -> StateSpace:
+    """The system whose last input is one, as a system with one input less and offsets.
+
+    The inputs u0 and states x of the operating point satisfy `x = A x + B u0 + b`, where b is the
+    column of B for the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank import StateSpace
+    >>> from structrank.systems.integrators import around_operating_point
+    >>> tank = StateSpace([[1.0]], [[0.1, -0.2]], [[1.0]], [[0.0, 5.0]])
+    >>> around_operating_point(tank).input_offset
+    array([2.])
+    """
+    B, b = model.B[:, :-1], model.B[:, -1]
+    D, d = model.D[:, :-1], model.D[:, -1]
+    n = model.order
+    found = np.linalg.lstsq(np.concatenate([np.eye(n) - model.A, -B], axis=1), b, rcond=1e-12)[0]
+    x, u = found[:n], found[n:]
+    return replace(
+        model,
+        B=B,
+        D=D,
+        x0=None if model.x0 is None else model.x0 - x,
+        input_offset=u,
+        output_offset=model.output_offset + model.C @ x + D @ u + d,
+    )

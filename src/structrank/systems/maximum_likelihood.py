@@ -52,7 +52,8 @@ class MaximumLikelihood:
         The first states are drawn from the distribution that the noise causes in the long run.
         Default: they are parameters.
     input_model : StateSpace, optional
-        A stable system, driven by noise alone, whose outputs are the inputs.
+        A stable system, driven by noise alone, whose outputs are the first inputs, with its offsets
+        as their means. The other inputs are known.
     integrators : int
         Number of poles that are one. A has the form that `integrators` describes.
     floor : float
@@ -209,7 +210,9 @@ class MaximumLikelihood:
             z = moments.outputs[1 : len(y) + 1, :, 0, i]
             modelled, u = z.shape[1] - y.shape[1], self.inputs[i]
             shown = known[1 : len(y) + 1, i] @ parts["D"].T + parts["output_offset"]
-            results.append((z[:, :modelled] if modelled else u, z[:, modelled:] + shown))
+            means = known[1 : len(y) + 1, i, :modelled]
+            u = np.concatenate([z[:, :modelled] + means, u[:, modelled:]], axis=1)
+            results.append((u, z[:, modelled:] + shown))
         return results
 
     def _covariance(self, parts: dict[str, NDArray]) -> NDArray:
@@ -253,21 +256,24 @@ class MaximumLikelihood:
 
     @cached_property
     def _known_inputs(self) -> NDArray:
-        """Inputs (1 + samples, records, m), zero if they have a model."""
+        """Inputs (1 + samples, records, m), or their means if they have a model."""
         steps, m = max(map(len, self.outputs)), self.inputs[0].shape[1]
-        values = np.zeros((steps + 1, len(self.outputs), m))
-        for i, u in enumerate(self.inputs if self.input_model is None else []):
-            values[1 : len(u) + 1, i] = u
+        values, modelled = np.zeros((steps + 1, len(self.outputs), m)), len(self._input_arrays[1])
+        if self.input_model is not None:
+            values[1:, :, :modelled] = self.input_model.output_offset
+        for i, u in enumerate(self.inputs):
+            values[1 : len(u) + 1, i, modelled:] = u[:, modelled:]
         return values
 
     @cached_property
     def _samples(self) -> NDArray:
-        """Samples (1 + samples, channels, records); inputs come first if they have a model."""
+        """Samples (1 + samples, channels, records); first inputs with a model, less their means."""
         steps, M = max(map(len, self.outputs)), len(self.outputs)
-        modelled = 0 if self.input_model is None else self.inputs[0].shape[1]
+        modelled = len(self._input_arrays[1])
         values = np.full((steps + 1, modelled + self.outputs[0].shape[1], M), np.nan, self.dtype)
         for i, (u, y) in enumerate(zip(self.inputs, self.outputs, strict=True)):
-            values[1 : len(y) + 1, :, i] = np.concatenate([u[:, :modelled], y], axis=1)
+            around = (u - self._known_inputs[1 : len(u) + 1, i])[:, :modelled]
+            values[1 : len(y) + 1, :, i] = np.concatenate([around, y], axis=1)
         return values
 
     def _records(self, parts: dict[str, NDArray]) -> Records:

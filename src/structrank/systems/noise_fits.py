@@ -94,6 +94,8 @@ class NoiseFits:
         Bound on the absolute values of the poles.
     integrators : int
         Number of poles that are one, beside the bound.
+    constant : bool
+        Whether the last input is one.
     """
 
     inputs: list[NDArray]
@@ -107,11 +109,41 @@ class NoiseFits:
     offset: bool = True
     radius: float = 1.0
     integrators: int = 0
+    constant: bool = False
 
     @cached_property
     def plugged(self) -> NoiseFits:
         """The same records, with guesses of missing inputs taken for inputs that are known."""
         return replace(self, inputs=self.known_inputs, input_model=None)
+
+    def integrating(self, count: int) -> NoiseFits:
+        """The same records for models with integrators.
+
+        An input that is one takes the place of offsets, because a constant drives integrators.
+        """
+        if not self.offset:
+            return replace(self, integrators=count)
+        return replace(
+            self,
+            inputs=[_with_constant(u) for u in self.inputs],
+            known_inputs=[_with_constant(u) for u in self.known_inputs],
+            filled=[(_with_constant(u), y) for u, y in self.filled],
+            offset=False,
+            integrators=count,
+            constant=True,
+        )
+
+    def resting(self, count: int, means: NDArray) -> NoiseFits:
+        """The same for integrators that rest if the inputs, which have these means, are zero."""
+        model = self.input_model
+        return replace(
+            self,
+            inputs=[u + means for u in self.inputs],
+            known_inputs=[u + means for u in self.known_inputs],
+            filled=[(u + means, y) for u, y in self.filled],
+            input_model=None if model is None else replace(model, output_offset=means),
+            integrators=count,
+        )
 
     @property
     def start_radius(self) -> float:
@@ -172,7 +204,7 @@ class NoiseFits:
 
     def parameter_count(self, kind: str, order: int) -> int:
         """Number of parameters; a change of the coordinates of the states changes no model."""
-        m, p = self.inputs[0].shape[1], self.outputs[0].shape[1]
+        m, p = self.inputs[0].shape[1] - self.constant, self.outputs[0].shape[1]
         noise = 0 if kind == "white" else order * p
         return int(order * (m + p + len(self.outputs)) + p * m + noise + p)
 
@@ -213,7 +245,10 @@ class NoiseFits:
         start, fit = self.from_theta(problem, theta).model, self._likelihood(order, "K")
         states = np.zeros((len(self.outputs), order))
         states[self._longest] = start.x0
-        theta = fit.maximize(fit.parameters(start, states), self.rules.likelihood)
+        first = [fit.parameters(start, states)]
+        if len(self.outputs) == 1:
+            first += [fit.parameters(replace(m, K=0 * m.K), m.x0) for m in others]
+        theta = fit.maximize(min(first, key=fit.value), self.rules.likelihood)
         return Fitted(fit.system(theta), -fit.value(theta), Estimate(fit, theta))
 
     @property
@@ -263,6 +298,11 @@ class NoiseFits:
         theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
         value = -fit.value(theta)
         return Fitted(_predicting(fit.system(theta)), value, Estimate(fit, theta))
+
+
+def _with_constant(u: NDArray) -> NDArray:
+    """Inputs, and one more that is one."""
+    return np.concatenate([u, np.ones((len(u), 1))], axis=1)
 
 
 def _predicting(model: StateSpace) -> StateSpace:

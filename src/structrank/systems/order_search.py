@@ -112,7 +112,7 @@ class Trial:
         assert of_inputs is not None
         counts = np.sum(~np.isnan(y), axis=0)
         constant = 0.5 * np.sum(counts * (np.log(2 * np.pi * spread) + 1))
-        constant -= of_inputs.loglikelihood(inputs)
+        constant -= of_inputs.loglikelihood([u[:, : of_inputs.output_count] for u in inputs])
         return float(np.exp((value - constant) / np.sum(counts)))
 
 
@@ -202,10 +202,11 @@ class Search:
         return candidate.levelled if self.drifts else candidate.error
 
     def doubt(self, model: StateSpace) -> float:
-        """Factor for errors of models that have a pole at the bound."""
-        radius = self.whole.radius
-        poles = np.linalg.eigvals(own_part(model.A, self.whole.integrators))
-        at_bound = poles[np.abs(poles) > 1 - self.search.at_bound * (1 - radius)]
+        """Factor for errors of models that have a pole at the bound, or one beside integrators."""
+        radius, integrators = self.whole.radius, self.whole.integrators
+        near = self.search.near_one if integrators else self.search.at_bound
+        poles = np.linalg.eigvals(own_part(model.A, integrators))
+        at_bound = poles[np.abs(poles) > 1 - near * (1 - radius)]
         if radius >= 1 or not at_bound.size:
             return 1.0
         return self.search.doubt_of_mode if np.any(at_bound.imag) else self.search.doubt_of_decay
@@ -221,6 +222,12 @@ class Search:
         radius = own_radius(model.A, self.whole.integrators)
         return np.inf if radius >= 1 else float(-1 / np.log(max(radius, 1e-300)))
 
+    def integrators(self, best: Candidate) -> int:
+        """How many poles of a candidate are as close to one as the record can tell."""
+        near = self.search.near_one * (1 - self.whole.radius)
+        counts = [np.sum(np.abs(np.linalg.eigvals(m.A) - 1) < near) for m in best.models]
+        return min(int(np.median(counts)), self.search.most_integrators)
+
     def ranked(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates, the best one first, by the rule in the docstring of `identify`."""
         fast = tuple(kind for kind in kinds if kind != "innovations")
@@ -233,9 +240,12 @@ class Search:
         near = [n for n in self.orders if abs(n - order) <= self.search.nearby or n == likely]
         if self.exact:
             self.trials = self.trials[:: self.search.sparse]
+            # Integrators add up the errors of plugged inputs, so low orders get another chance.
+            low = self.orders[: self.search.nearby + 1] if self.whole.integrators else []
+            near = sorted({*low, *near})
             pairs = [(kind, n) for n in near for kind in fast if kind == "white" or n == order]
             found = self._all(pairs)
-            near = sorted({order, *self._best_orders(found)})
+            near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
         return self._sorted(found)
@@ -296,3 +306,26 @@ class Search:
             if worse == self.search.patience:
                 break
         return found
+
+
+def searched(
+    whole: NoiseFits,
+    orders: list[int],
+    kinds: tuple[str, ...],
+    integrators: int | None,
+    search: IdentificationSearch,
+) -> tuple[Search, list[Candidate]]:
+    """Candidates, the best one first; with integrators if they predict better or are given."""
+    look = Search(whole.integrating(integrators) if integrators else whole, orders, search)
+    ranked = look.ranked(kinds)
+    if integrators is not None or not ranked:
+        return look, ranked
+    count = look.integrators(ranked[0])
+    enough = [n for n in orders if n >= count]
+    if not count or not enough:
+        return look, ranked
+    other = Search(whole.integrating(count), enough, search)
+    found = other.ranked(kinds)
+    if found and other.error(found[0]) < search.integrates * look.error(ranked[0]):
+        return other, found
+    return look, ranked

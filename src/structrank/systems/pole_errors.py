@@ -153,7 +153,7 @@ def _identified(fit: MaximumLikelihood, theta: NDArray, rules: InformationRules)
 
 
 def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
-    """Directions without effect: `x -> (I + h E) x`, for all E with one entry, and one more."""
+    """Directions without effect: `x -> (I + h E) x`, for all E with one entry, and shifts of x."""
     parts, n = fit.split(theta), fit.order
     rows = []
     for one in (1.0, 1j) if fit.dtype.kind == "c" else (1.0,):
@@ -164,8 +164,14 @@ def _changes_of_basis(fit: MaximumLikelihood, theta: NDArray) -> NDArray:
             starts = parts["x0"] @ E.T
             change.update(A=E @ A - A @ E, B=E @ B, C=-C @ E, K=E @ K, x0=starts)
             rows.append(fit.joined(change))
-    if fit.integrators:  # an offset of the outputs, as the start of the last integrator
+    constant = all(u.shape[1] and np.all(u[:, -1] == 1) for u in fit.inputs)
+    # A constant input makes up for all shifts, an offset for the start of the last integrator.
+    for e in np.eye(n)[0 if constant else n - 1 if fit.integrators else n :]:
         change = {k: np.zeros(shape, dtype=fit.dtype) for k, shape in fit.shapes.items()}
-        change["x0"][:, -1], change["output_offset"] = 1.0, -parts["C"][:, -1]
+        change["x0"][:] = e
+        if constant:
+            change["B"][:, -1], change["D"][:, -1] = e - parts["A"] @ e, -parts["C"] @ e
+        else:
+            change["output_offset"] = -parts["C"] @ e
         rows.append(fit.joined(change))
     return np.array(rows)

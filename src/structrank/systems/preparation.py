@@ -28,7 +28,7 @@ def in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
         D=out_scale[:, None] * model.D / in_scale,
         K=K,
         innovation_covariance=G,
-        input_offset=centre[:m],
+        input_offset=centre[:m] + in_scale * model.input_offset,
         output_offset=centre[m:] + out_scale * model.output_offset,
     )
 
@@ -134,17 +134,16 @@ def block_rows(
 
 
 def normalised(
-    z: NDArray, m: int, offset: bool, search: IdentificationSearch, centred: bool
+    z: NDArray, m: int, offset: bool, search: IdentificationSearch
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Channels with mean zero and spread one, with their original means and scales.
 
-    The first m channels are inputs; they may keep their means.
+    The first m channels are inputs.
     """
     unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
     unit = np.where(unit > 0, unit, 1.0)
     z = z / unit
     centre = np.nanmean(z, axis=0) if offset else np.zeros(z.shape[1])
-    centre[:m] *= centred
     scale = np.sqrt(np.nanmean((z - centre) ** 2, axis=0))
     constant = np.flatnonzero(scale <= search.constant)
     if constant.size and constant[0] >= m:

@@ -78,6 +78,8 @@ def minimize(problem: Smooth, theta: NDArray, rules: QuasiNewton) -> NDArray:
     """Steps from `theta` along the free parameters, until they no longer lower the value."""
     free, ridge = problem.free, rules.ridge
     value, slope = problem.value_and_gradient(theta)
+    if not np.isfinite(value):  # no step from here can be judged
+        return theta
     hessian, age, failures = None, 0, 0
     for _ in range(rules.evaluations):
         if hessian is None:

@@ -36,6 +36,15 @@ class IdentificationSearch:
     doubt_of_mode, doubt_of_decay : float
         Factors for held-out errors of models with oscillating, or only decaying, poles at the
         bound: they may have fitted drift. Set by hand.
+    near_one : float
+        Poles whose distance from one is below this multiple of that of the bound may be those of
+        integrators. Set by hand: trials of simulated double integrators stay below, models of
+        stable systems rarely do.
+    most_integrators : int
+        Integrators that are looked for, at most. Set by hand: a position that follows from a force.
+    integrates : float
+        Models with integrators are chosen if their held-out error is below this share of that of
+        the best model without. Set by hand.
     plugged : float
         Standard error of missing inputs, as a share of their spread, up to which candidates take
         their means for known inputs. Set by hand: it adds a hundredth to the variance.
@@ -97,6 +106,9 @@ class IdentificationSearch:
     at_bound: float = 1.5
     doubt_of_mode: float = 1.5
     doubt_of_decay: float = 1.3
+    near_one: float = 5.0
+    most_integrators: int = 2
+    integrates: float = 0.9
     plugged: float = 0.1
     tries: int = 4
     slower: float = 2.0
