@@ -43,14 +43,15 @@ def fit_of_inputs_and_outputs(gaps_in_inputs):
 
 
 def fit_beside_a_known_input():
-    """The first two inputs have a model and gaps, the third is known."""
+    """The first two inputs have means, a model and gaps, the third is known."""
     fit, theta = fit_of_inputs_and_outputs(True)
     rng = np.random.default_rng(5)
     more = [np.concatenate([u, rng.standard_normal((len(u), 1))], axis=1) for u in fit.inputs]
     parts = fit.split(theta)
     for name in ("B", "D"):
         parts[name] = np.concatenate([parts[name], rng.standard_normal((2, 1))], axis=1)
-    wider = replace(fit, inputs=more)
+    means = replace(fit.input_model, output_offset=np.array([0.4, -0.2]))
+    wider = replace(fit, inputs=more, input_model=means)
     return wider, wider.joined(parts)
 
 
@@ -104,19 +105,25 @@ def test_known_inputs_have_the_same_likelihood_with_and_without_their_model():
     assert joint.value_and_gradient(quiet)[0] == pytest.approx(value - own)
 
 
-def test_a_known_input_beside_modelled_ones_is_its_response():
+def test_known_inputs_and_means_are_their_responses():
     fit, theta = fit_beside_a_known_input()
-    parts = fit.split(theta)
-    B, D = parts["B"][:, 2:], parts["D"][:, 2:]
-    known = StateSpace(parts["A"], B, parts["C"], D)
-    shown = [known.simulate(u[:, 2:], np.zeros(2)) for u in fit.inputs]
-    left = [y - x for y, x in zip(fit.outputs, shown, strict=True)]
-    alone = replace(fit, inputs=[u[:, :2] for u in fit.inputs], outputs=left)
+    parts, means = fit.split(theta), fit.input_model.output_offset
+    known = StateSpace(*(parts[name] for name in "ABCD"))
+    shares = [np.concatenate([0 * u[:, :2] + means, u[:, 2:]], axis=1) for u in fit.inputs]
+    shares = [np.where(np.isnan(u), np.append(means, 0), u) for u in shares]
+    shown = [known.simulate(u, np.zeros(2)) for u in shares]
+    alone = replace(
+        fit,
+        inputs=[u[:, :2] - means for u in fit.inputs],
+        outputs=[y - x for y, x in zip(fit.outputs, shown, strict=True)],
+        input_model=replace(fit.input_model, output_offset=np.zeros(2)),
+    )
     fewer = alone.joined({**parts, "B": parts["B"][:, :2], "D": parts["D"][:, :2]})
     assert fit.value(theta) == pytest.approx(alone.value(fewer), rel=1e-12)
-    pairs = zip(fit.filled(theta), alone.filled(fewer), fit.inputs, shown, strict=True)
-    for (u, y), (v, z), inputs, x in pairs:
-        np.testing.assert_allclose(u, np.concatenate([v, inputs[:, 2:]], axis=1), atol=1e-9)
+    pairs = zip(fit.filled(theta), alone.filled(fewer), shares, shown, strict=True)
+    for (u, y), (v, z), share, x in pairs:
+        filled = np.concatenate([v, 0 * v[:, :1]], axis=1) + share
+        np.testing.assert_allclose(u, filled, atol=1e-9)
         np.testing.assert_allclose(y, z + x, atol=1e-9)
 
 
