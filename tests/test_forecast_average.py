@@ -7,10 +7,12 @@ import pytest
 from conftest import nightly
 
 from structrank import forecast
+from structrank.components import fit_series
 from structrank.signals.forecast_average import (
     AverageRule,
     _largest_move,
     _near_the_samples,
+    _period,
     _weights,
 )
 from structrank.signals.forecast_rules import (
@@ -28,6 +30,14 @@ def test_simple_rules():
     np.testing.assert_array_equal(naive(y, 2), [4.0, 4.0])
     np.testing.assert_allclose(drift(y, 2), [6.0, 7.0])
     np.testing.assert_array_equal(seasonal(y, 3, 2), [4.0, 1.0, 4.0])
+
+
+def test_simple_rules_have_the_longest_season_of_whole_samples(rng):
+    season = np.tile(rng.standard_normal(12), 5)
+    fitted = fit_series(season + 0.1 * rng.standard_normal(60), periods=[12])
+    assert _period(fitted, ()) == 12
+    assert _period(fitted, (7, 365.25)) == 7
+    assert _period(fitted, (365.25,)) == 1
 
 
 def literal_damped_trend(y, steps, period, constants):

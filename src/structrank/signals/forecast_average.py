@@ -308,7 +308,7 @@ def _largest_move(values: NDArray, steps: int) -> float:
 
 
 def _period(fitted: FittedSeries, seasons: Sequence[float]) -> int:
-    """Samples of the longest season, known or found; 1 if there is none in whole samples."""
+    """The longest season, known or found, of a whole number of samples; 1 if there is none."""
     found = fitted.fits[0].components.seasons.values()
-    longest = max(list(seasons) or [season.period for season in found], default=1)
-    return int(longest) if float(longest).is_integer() else 1
+    periods = list(seasons) or [season.period for season in found]
+    return int(max((period for period in periods if float(period).is_integer()), default=1))
