@@ -381,7 +381,7 @@ class TestRuns:
         assert b"<svg" in client.get(f"runs/{state['id']}/pictures/{names[-1]}?narrow=1")
         if task == "impute":
             text = client.get(f"runs/{state['id']}/files/components").decode()
-            assert text.startswith("day,trend,oscillation of 15.")
+            assert text.startswith("day,trend,trend stderr,oscillation of 15.")
             assert text.count("\n") == N + 1
 
     def test_report(self, client):

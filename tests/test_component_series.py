@@ -8,15 +8,33 @@ import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
 
-from structrank import Hankel, Modes, ResidualDiagnostics, forecast, impute, recover
+from structrank import (
+    AutoregressiveNoise,
+    Hankel,
+    Modes,
+    Problem,
+    ResidualDiagnostics,
+    forecast,
+    impute,
+    load,
+    recover,
+)
 from structrank.cli import main
-from structrank.components import Components, FittedSeries, Season
+from structrank.components import Components, FittedChannels, FittedSeries, Season
+from structrank.components.conditioning import gaussian
+from structrank.components.joint_model import Correlation, JointFit
 from structrank.components.likelihood import ComponentFit
 from structrank.components.parts import series_parts
 from structrank.io.sampling import Sampling
 from structrank.modal.harmonics import group_oscillations
+from structrank.modal.modal_refit import refit_modes
+from structrank.model.measure import Weighted
+from structrank.signals.channel_estimate import merged
+from structrank.signals.channel_units import channel_units
 from structrank.signals.component_series import SignalComponents
+from structrank.signals.estimates import Estimate
 from structrank.signals.inspection import leading_singular_values
+from structrank.signals.problems import hankel_problem
 
 N = 120
 T = np.arange(N)
@@ -59,7 +77,9 @@ class TestModes:
         np.testing.assert_allclose(parts["season of 1 year"], SEASON, atol=0.1)
         np.testing.assert_allclose(parts["trend"], 3 * np.exp(-T / 200), atol=0.1)
         frame = parts.to_frame()
-        assert list(frame) == list(parts)
+        errors = [f"{name} stderr" for name in parts.parts]
+        expected = [column for pair in zip(parts.parts, errors, strict=True) for column in pair]
+        assert list(frame) == [*expected, "rest"]
         assert frame.index.equals(series.samples.index)
         with pytest.raises(KeyError, match="no component 'cycle': there are trend, season"):
             parts["cycle"]
@@ -76,7 +96,7 @@ class TestModes:
         table = np.stack([noisy(SEASON), noisy(np.roll(SEASON, 3), 1)], axis=axis)
         parts = assert_adds_up(recover(table, channels=axis, rank=4, kind="refit"))
         assert parts["season of 12 samples"].shape == table.shape
-        assert parts.to_frame().shape == (N, 2 * len(parts))
+        assert parts.to_frame().shape == (N, 2 * (len(parts) + len(parts.stderr)))
 
     def test_complex_signal(self):
         modes = Modes([0.1, -0.2], [0.01, 0.0], [1.0, 0.5j])
@@ -110,7 +130,8 @@ class TestStateSpace:
         fitted = FittedSeries(fits, 0.7, 2.0)
         parts = series_parts(fitted, y)
         (smooth,) = fitted.smooth([y])
-        np.testing.assert_allclose(sum(parts.values()), smooth.signal, atol=1e-10)
+        total = sum(part.values for part in parts.values())
+        np.testing.assert_allclose(total, smooth.signal, atol=1e-10)
         assert list(parts) == ["trend", "season", "autoregressive part"]
 
     def test_components_of_a_recovery(self):
@@ -150,6 +171,253 @@ class TestStateSpace:
             found.components()
 
 
+def of_parameters(p):
+    """A series of a trend and an oscillation, as a function of real parameters."""
+    trend = p[0] * np.exp(-p[1] * T)
+    wave = p[2] * np.exp(-p[3] * T) * np.cos(2 * np.pi * p[4] * T + p[5])
+    return trend, wave
+
+
+def differences(function, p, h=1e-6):
+    steps = h * np.eye(len(p))
+    return np.stack([(function(p + s) - function(p - s)) / (2 * h) for s in steps], axis=1)
+
+
+def estimate_of(fit):
+    errors = fit.part_stderr
+    return Estimate(fit.y, fit.stderr, fit.rank, fit.modes, fit.sigma, part_errors=errors)
+
+
+class TestErrorsOfModes:
+    P = np.array([2.0, 0.004, 1.0, 0.003, 0.013, 0.4])
+    MODES = Modes(
+        [0, P[4], -P[4]], [P[1], P[3], P[3]], [2, 0.5 * np.exp(0.4j), 0.5 * np.exp(-0.4j)]
+    )
+
+    @pytest.mark.parametrize("noise", [None, AutoregressiveNoise(np.array([0.7, -0.3]))])
+    def test_covariance_of_parameters(self, noise):
+        """Errors of each group, from the covariance of all parameters, by differences."""
+        weights = np.where((T > 30) & (T < 45), 0.0, 1.0)
+        exact = sum(of_parameters(self.P))
+        problem = Problem(Hankel(N, window=60), exact, mu=1.0, measure=Weighted(weights))
+        fit = refit_modes(problem, self.MODES, sigma=0.3, noise=noise)
+        seen, K = weights > 0, np.eye(N)
+        if noise is not None:
+            K = noise.correlations(N)[np.abs(T[:, None] - T)]
+        J = differences(lambda p: sum(of_parameters(p)), self.P)[seen]
+        C = 0.09 * np.linalg.inv(J.T @ np.linalg.solve(K[np.ix_(seen, seen)], J))
+        still = fit.modes.frequencies[:, 0] == 0
+        for k, own in enumerate([still, ~still]):
+            D = differences(lambda p, k=k: of_parameters(p)[k], self.P)
+            expected = np.sqrt(np.einsum("ti,ij,tj->t", D, C, D))
+            np.testing.assert_allclose(fit.part_stderr(fit.modes[own]), expected, rtol=1e-5)
+        np.testing.assert_allclose(fit.part_stderr(fit.modes), fit.stderr, rtol=1e-12)
+        assert fit.part_stderr(Modes([0.2])) is None
+
+    def test_recovery_with_two_groups(self):
+        y = noisy(sum(of_parameters(np.array([2, 0.004, 1, 0.003, 0.13, 0.4]))), 5)
+        y[50:60] = np.nan
+        found = recover(y, rank=3, kind="refit")
+        parts, modes = found.components(), found.modes
+        k, i = (int(np.argmax(modes.frequencies[:, 0] == f)) for f in (0, modes.frequencies.max()))
+        a = modes.amplitudes
+        pair = 2 * abs(a[i]), modes.dampings[i, 0], modes.frequencies[i, 0], np.angle(a[i])
+        p = np.array([a[k].real, modes.dampings[k, 0], *pair])
+        J = differences(lambda p: sum(of_parameters(p)), p)[~np.isnan(y)]
+        C = found.sigma**2 * np.linalg.inv(J.T @ J)
+        for j, name in enumerate(parts.parts):
+            D = differences(lambda p, j=j: of_parameters(p)[j], p)
+            expected = np.sqrt(np.einsum("ti,ij,tj->t", D, C, D))
+            np.testing.assert_allclose(parts.stderr[name], expected, rtol=1e-5)
+
+    @pytest.mark.nightly
+    def test_spread_of_simulated_series(self):
+        exact, errors, expected = of_parameters(self.P), [], []
+        for seed in range(300):
+            y = noisy(sum(exact), seed, 0.1)
+            fit = refit_modes(Problem(Hankel(N, window=60), y, mu=1.0), self.MODES)
+            still = fit.modes.frequencies[:, 0] == 0
+            groups = [fit.modes[still], fit.modes[~still]]
+            pairs = zip(groups, exact, strict=True)
+            errors.append([modes.signal(N).real - part for modes, part in pairs])
+            expected.append([fit.part_stderr(modes) for modes in groups])
+        spread = np.sqrt(np.mean(np.square(errors), axis=0))
+        ratios = spread / np.sqrt(np.mean(np.square(expected), axis=0))
+        assert np.all((ratios > 0.8) & (ratios < 1.2)), (ratios.min(), ratios.max())
+
+    @pytest.mark.parametrize(
+        ("samples", "options"),
+        [
+            (noisy(0.98**T), {"rank": 1}),
+            (noisy(TONE + 0j) + 1j * noisy(0 * T, 1), {"rank": 1}),
+            (noisy(np.stack([TONE, 9 * TONE], axis=1)), {"rank": 2, "channels": 1}),
+            (noisy(np.multiply.outer(TONE[:15], np.ones(14)), sigma=1e-3), {"rank": 2}),
+            (np.clip(noisy(TONE), -0.6, 0.6), {"rank": 2, "clipped": (-0.6, 0.6)}),
+            (noisy(TONE), {"rank": 2, "sigma": 0.04 + 0.02 * (T > 50)}),
+        ],
+    )
+    def test_one_component_has_the_error_of_the_signal(self, samples, options):
+        found = recover(samples, kind="refit", **options)
+        parts = found.components()
+        (name,) = parts.parts
+        np.testing.assert_allclose(parts.stderr[name], found.stderr, rtol=1e-9)
+
+    def test_groups_of_channels(self):
+        """Every group of channels has modes of its own, even if some are alike."""
+        samples = [noisy(sum(of_parameters(self.P)), seed) for seed in (1, 2)]
+        structure = Hankel(N, window=60)
+        fits = [refit_modes(Problem(structure, y, mu=1.0), self.MODES) for y in samples]
+        found = merged([estimate_of(fit) for fit in fits], [(1,), (0,)])
+        np.testing.assert_allclose(found.part_errors(found.modes), found.stderr, rtol=1e-12)
+        own = found.modes.amplitudes[:, 1] != 0
+        errors = found.part_errors(found.modes[own])[..., 0]
+        np.testing.assert_allclose(errors[:, 1], fits[0].stderr, rtol=1e-12)
+        assert np.all(errors[:, 0] == 0)
+
+    def test_offsets_that_were_subtracted(self):
+        """They are one more mode, with an error that is independent of the others."""
+        table = noisy(np.stack([TONE, 30 * TONE + 1000], axis=1))
+        units = channel_units(table, 1)
+        problem = hankel_problem(units.common(table), None, 1)
+        found = units.estimate(
+            estimate_of(refit_modes(problem, Modes([0.31, -0.31], amplitudes=np.ones((2, 2)))))
+        )
+        constant = found.modes.frequencies[:, 0] == 0
+        assert np.sum(constant) == 1
+        offsets, waves = (found.part_errors(found.modes[own]) for own in (constant, ~constant))
+        np.testing.assert_allclose(np.hypot(offsets, waves), found.stderr, rtol=1e-12)
+        assert np.all(offsets[:, 0] == 0)
+        assert offsets[0, 1] > 0
+
+    def test_beside_regressors(self):
+        """The errors of both and their covariances are those of the signal, to first order."""
+        step = (T >= 50) * 1.0
+        found = recover(noisy(TONE + 2 * step), regressors=step[:, None], rank=2, kind="refit")
+        parts = found.components()
+        (name,) = set(parts.parts) - {"regressors"}
+        expected = np.sqrt(found.regression.covariance[0, 0]) * step
+        np.testing.assert_allclose(parts.stderr["regressors"], expected, rtol=1e-12)
+        before = T < 50
+        np.testing.assert_allclose(parts.stderr[name][before], found.stderr[before], rtol=1e-9)
+
+    def test_unknown_errors(self, series, tmp_path):
+        """Of modes that were loaded or held at known frequencies, and of samples that were kept."""
+        series.save(tmp_path / "found.npz")
+        parts = load(tmp_path / "found.npz").components()
+        assert parts.stderr == {}
+        assert list(parts.to_frame()) == list(parts)
+        held = recover(noisy(TONE + 2), known_frequencies=[0.31], kind="refit").components()
+        assert not any("oscillation" in name for name in held.stderr)
+        filled = impute(np.where(T == 9, np.nan, noisy(TONE)), rank=2, kind="refit").components()
+        assert "other" in filled.parts
+        assert list(filled.stderr) == [name for name in filled.parts if name != "other"]
+        series.components().save(tmp_path / "parts.npz")
+        again = load(tmp_path / "parts.npz")
+        assert again.table().keys() == series.components().table().keys()
+
+
+def conditioned(system, y, rows):
+    """Mean and covariance of what states show, from the joint covariance of all times."""
+    n, p = y.shape
+    C, A = system.H[:p], system.H[p:]
+    own = [system.covariance]
+    for _ in range(n - 1):
+        own.append(A @ own[-1] @ A.T + system.W[p:, p:])
+    powers = [np.linalg.matrix_power(A, k) for k in range(n)]
+    whole = np.block(
+        [
+            [powers[t - s] @ own[s] if t >= s else own[t] @ powers[s - t].T for s in range(n)]
+            for t in range(n)
+        ]
+    )
+    shown, out = np.kron(np.eye(n), C), np.kron(np.eye(n), rows)
+    seen = ~np.isnan(y.ravel())
+    K = (shown @ whole @ shown.T + np.kron(np.eye(n), system.W[:p, :p]))[np.ix_(seen, seen)]
+    gain = np.linalg.solve(K, (shown @ whole)[seen] @ out.T).T
+    mean = gain @ y.ravel()[seen]
+    variance = np.diag(out @ whole @ out.T - gain @ (shown @ whole)[seen] @ out.T)
+    return mean.reshape(n, -1).T, variance.reshape(n, -1).T
+
+
+class TestErrorsOfStates:
+    Y = noisy(0.05 * T + SEASON, sigma=0.3)[:18]
+    Y[8:11] = np.nan
+    SEASONAL = Components(18, True, Season(6, (1,)), 1, ("level", "slope", "season"))
+    LEVEL = Components(18, drifts=("level",))
+
+    def fits(self):
+        return [
+            ComponentFit(self.SEASONAL, np.array([-3.0, -4.0, -9.0, -5.0, -3.0, 0.5]), -10.0, 34),
+            ComponentFit(self.LEVEL, np.array([-1.0, -1.0]), -17.0, 34),
+        ]
+
+    def rows(self, fit, offset=0, states=None):
+        """How states show in trend, season and autoregressive part."""
+        shown, at = fit.components.matrices(fit.parameters)[0][0], fit.components.states
+        rows = np.zeros((3, len(shown) if states is None else states))
+        for row, key in zip(rows, ("level", "season", "autoregression"), strict=True):
+            own = at.get(key, slice(0, 0))
+            row[offset + own.start : offset + own.stop] = shown[own]
+        return rows
+
+    def test_mixture_of_fits(self):
+        fitted = FittedSeries(self.fits(), 0.7, 2.0)
+        moments = [
+            conditioned(
+                gaussian(fit.components, fit.parameters),
+                ((self.Y - 0.7) / 2)[:, None],
+                self.rows(fit),
+            )
+            for fit in fitted.fits
+        ]
+        means, variances = (np.array(part) for part in zip(*moments, strict=True))
+        mean = np.tensordot(fitted.weights, means, 1)
+        variance = np.tensordot(fitted.weights, variances + (means - mean) ** 2, 1)
+        parts = series_parts(fitted, self.Y)
+        assert min(fitted.weights) > 0.1
+        for k, (name, part) in enumerate(parts.items()):
+            start = 0.7 if name == "trend" else 0.0
+            np.testing.assert_allclose(part.values, start + 2 * mean[k], atol=1e-9)
+            np.testing.assert_allclose(part.stderr, 2 * np.sqrt(variance[k]), rtol=1e-6)
+
+    @pytest.mark.parametrize("noise", [None, np.linspace(0.2, 0.9, 18)])
+    def test_one_component_has_the_error_of_the_signal(self, noise):
+        level = Components(18, drifts=("level",), measured=noise is not None)
+        fit = ComponentFit(level, np.full(len(level.names), -1.0), 0.0, 15)
+        fitted = FittedSeries([fit], 0.7, 2.0, noise=noise)
+        (part,), (smooth,) = series_parts(fitted, self.Y).values(), fitted.smooth([self.Y])
+        np.testing.assert_allclose(part.stderr, smooth.stderr, rtol=1e-7)
+
+    def test_correlated_channels(self):
+        fits = self.fits()
+        level = Correlation("level", (0, 1), np.array([[1.0, 0.8], [0.8, 1.0]]))
+        joint = JointFit(fits, [level])
+        alone = [FittedSeries([fits[0]], 0.5, 2.0), FittedSeries([fits[1]], 1.0, 3.0)]
+        table = np.stack([self.Y, noisy(np.arange(18.0), 2)], axis=1)
+        parts = FittedChannels(alone, [joint]).parts(table)
+        ends = [own.stop for own in joint.states]
+        rows = np.concatenate(
+            [self.rows(fits[0], 0, ends[1]), self.rows(fits[1], ends[0], ends[1])[:1]]
+        )
+        y = (table - [0.5, 1.0]) / [2.0, 3.0]
+        mean, variance = conditioned(joint.gaussian(), y, rows)
+        found = [*parts[0].values(), *parts[1].values()]
+        for k, (part, scale) in enumerate(zip(found, [2, 2, 2, 3], strict=True)):
+            start = {0: 0.5, 3: 1.0}.get(k, 0.0)
+            np.testing.assert_allclose(part.values, start + scale * mean[k], atol=1e-9)
+            np.testing.assert_allclose(part.stderr, scale * np.sqrt(variance[k]), rtol=1e-6)
+
+    def test_recoveries(self):
+        walk = np.cumsum(np.random.default_rng(4).standard_normal((24, 2)), axis=0)
+        found = recover(walk[:, 0], kind="components", effort="fast").components()
+        assert set(found.stderr) == set(found.parts) - {"other"}
+        table = recover(walk, channels=1, kind="components", effort="fast").components()
+        assert table.stderr["trend"].shape == (24, 2)
+        step = (np.arange(24) > 12)[:, None] * 1.0
+        beside = recover(walk[:, 0], kind="components", regressors=step).components()
+        assert list(beside.stderr) == ["regressors"]
+
+
 def test_components_in_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = pd.DataFrame(
@@ -161,11 +429,15 @@ def test_components_in_a_file(tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     assert "written to parts.csv" in done.stdout
     parts = pd.read_csv("parts.csv", index_col="t")
-    assert list(parts)[:2] == ["season of 12 samples, a", "season of 12 samples, b"]
-    total = parts.filter(like=", a").sum(axis=1)
+    season = "season of 12 samples"
+    expected = [f"{season}, a", f"{season}, b", f"{season} stderr, a", f"{season} stderr, b"]
+    assert list(parts)[:4] == expected
+    shown = [name for name in parts if name.endswith(", a") and "stderr" not in name]
+    total = parts[shown].sum(axis=1)
     np.testing.assert_allclose(total, table["a"], atol=1e-9)
     one = recover(table["a"], rank=4, kind="refit").components()
-    assert list(one.table()) == list(one)
+    assert list(one.table()) == [season, f"{season} stderr", "rest"]
+    assert np.all(parts[f"{season} stderr, a"] > 0)
 
 
 class TestGroups:
@@ -219,6 +491,8 @@ def test_scree_is_that_of_the_dense_matrix(channels):
 def test_pictures(series):
     titles = [axis.get_title(loc="left") for axis in series.plot_components(Figure())]
     assert titles == list(series.components())
+    bands = [len(axis.collections) for axis in series.plot_components(Figure())]
+    assert bands == [1, 1, 1, 0]
     axis = series.plot_scree(Figure(), count=9)
     samples, signal, rank = axis.lines
     assert len(samples.get_xdata()) == 9

@@ -51,7 +51,7 @@ def test_modes_components_and_forecast(found):
     assert spectrum.layout.xaxis.title.text == "frequency (per year)"
     parts = found.components()
     figure = parts.plot(interactive=True)
-    assert len(figure.data) == len(parts)
+    assert len(figure.data) == len(parts) + len(parts.stderr)  # lines and bands
     np.testing.assert_array_equal(figure.data[-1].y, parts["rest"])
     assert figure.layout.yaxis.title.text.startswith(next(iter(parts)))
     ahead = forecast(np.cos(0.4 * T), 3, rank=2)

@@ -45,7 +45,8 @@ signal_options = shared.combined(
     click.option(
         "--components",
         type=FILE,
-        help="Write trend, seasons, oscillations and the rest of series as columns of a table.",
+        help="Write trend, seasons, oscillations and the rest of series as columns of a table, "
+        "with standard errors where they are known.",
     ),
     shared.plot_option,
     shared.report_option,

@@ -19,7 +19,7 @@ from .joint_model import JointFit
 from .joint_search import fit_jointly
 from .mixture import Averaging, FittedSeries, SeriesEstimate
 from .noise_floor import SeenValues
-from .parts import NAMES, TREND, series_parts, shown_parts
+from .parts import SeriesPart, mixed_parts, series_parts, shown_moments, shown_rows
 from .search import fit_series
 
 
@@ -171,7 +171,7 @@ class FittedChannels:
         errors = offset + scale * rng.permutation(np.concatenate(parts)) - found.signal
         return np.asarray(errors / np.maximum(found.stderr, np.finfo(float).tiny))
 
-    def parts(self, samples: NDArray) -> list[dict[str, NDArray]]:
+    def parts(self, samples: NDArray) -> list[dict[str, SeriesPart]]:
         """Divide every channel into its components, as `series_parts` does.
 
         Parameters
@@ -182,16 +182,22 @@ class FittedChannels:
         if not self.joint:
             return [series_parts(one, y) for one, y in zip(self.alone, samples.T, strict=True)]
         offset, scale = self._units
-        found: list[dict[str, NDArray]] = [{} for _ in self.alone]
-        for weight, joint in zip(self.weights, self.joint, strict=True):
-            states = joint.smooth([(samples - offset) / scale]).states[:, :, 0, 0]
-            for c, (fit, own) in enumerate(zip(joint.fits, joint.states, strict=True)):
-                for name, part in shown_parts(fit, states[:, own]).items():
-                    part = scale[c] * weight * part
-                    found[c][name] = found[c].get(name, np.zeros(len(samples))) + part
-        for c, parts in enumerate(found):
-            parts[TREND] = parts[TREND] + offset[c]
-        return [{name: parts[name] for name in NAMES.values() if name in parts} for parts in found]
+        found = [_joint_parts(fit, (samples - offset) / scale) for fit in self.joint]
+        return [
+            mixed_parts([parts[c] for parts in found], self.weights, offset[c], scale[c])
+            for c in range(len(self.alone))
+        ]
+
+
+def _joint_parts(joint: JointFit, samples: NDArray) -> list[dict[str, tuple[NDArray, NDArray]]]:
+    """Means and variances of the components of every channel, given all samples."""
+    shown, rows = [shown_rows(fit) for fit in joint.fits], []
+    for parts, own in zip(shown, joint.states, strict=True):
+        for row in parts.values():
+            rows.append(np.zeros(joint.states[-1].stop))
+            rows[-1][own] = row
+    moments = iter(shown_moments(joint.gaussian(), samples, rows))
+    return [{name: next(moments) for name in parts} for parts in shown]
 
 
 def fit_channels(samples: NDArray, alone: Sequence[FittedSeries] | None = None) -> FittedChannels:

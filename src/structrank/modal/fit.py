@@ -271,11 +271,17 @@ class ModalFit:
         """From noise in the samples to numbers that depend on the parameters."""
         return ErrorPropagation(self.R)
 
-    def signal_errors(self) -> NDArray:
-        """Standard errors of all values of the signal, for unit noise in every real number."""
+    def signal_errors(self, own: NDArray | None = None) -> NDArray:
+        """Standard errors of all values of the signal, for unit noise in every real number.
+
+        With a mask of rows of the model, they are those of the sum of these modes.
+        """
+        model, propagation = self.model, self.propagation
+        if own is not None:
+            model, propagation = model.only(own), propagation.only(model.parameters_of(own))
         errors = [
-            self.propagation.errors(self.model.rows(at)[1])
-            for at in self._pieces(_everywhere(self._grid), self.model)
+            propagation.errors(model.rows(at)[1])
+            for at in self._pieces(_everywhere(self._grid), model)
         ]
         return np.concatenate(errors).reshape(self.problem.structure.signal_shape)
 

@@ -78,6 +78,7 @@ def refit_modes(
         problem=problem,
         unit_errors=partial(_modal_errors, fit, part),
         error_draws=fit.error_draws,
+        part_errors=partial(_part_errors, fit, part),
         noise=noise,
         log_determinant=fit.log_determinant,
         new_samples=None if noise is None else partial(_new_samples, fit, part),
@@ -87,6 +88,12 @@ def refit_modes(
 def _modal_errors(fit: ModalFit, part: float) -> NDArray:
     """Standard errors of the signal if the noise in every real number has deviation `part`."""
     return part * fit.signal_errors()
+
+
+def _part_errors(fit: ModalFit, part: float, modes: Modes) -> NDArray | None:
+    """The same of the sum of some modes; None if one of them was not fitted."""
+    own = fit.model.rows_of(modes)
+    return None if own is None else part * fit.signal_errors(own)
 
 
 def _new_samples(fit: ModalFit, part: float) -> tuple[NDArray, NDArray]:

@@ -95,6 +95,27 @@ class ModalModel:
             ]
         )
 
+    def rows_of(self, modes: Modes) -> NDArray | None:
+        """Which rows are those of some modes, as a mask; one mode of a pair stands for both.
+
+        None if one of the modes is not in the model.
+        """
+        own = np.zeros(len(self.frequencies), dtype=bool)
+        for f, damping in zip(modes.frequencies, modes.dampings, strict=True):
+            same = _whole_cycles(f - self.frequencies)
+            same |= self.paired & _whole_cycles(f + self.frequencies)
+            same &= np.all(damping == self.dampings, axis=1)
+            if not np.any(same):
+                return None
+            own |= same
+        return own
+
+    def parameters_of(self, rows: NDArray) -> NDArray:
+        """Which free parameters are those of some rows; both are masks."""
+        axes, channels = self.frequencies.shape[1], self.amplitudes.shape[1]
+        counts = (axes, axes, channels, channels)
+        return np.concatenate([np.repeat(rows, count) for count in counts])[self.free]
+
     def appended(self, frequency: NDArray, damping: NDArray, undamped: bool) -> ModalModel:
         """The model with one more mode; that of a real signal is real if its frequency allows."""
         alone = self.real and bool(np.all(2 * frequency == np.round(2 * frequency)))
@@ -266,6 +287,11 @@ class ModalModel:
             amplitudes[:, 0] if amplitudes.shape[1] == 1 else amplitudes,
             stderr,
         )
+
+
+def _whole_cycles(differences: NDArray) -> NDArray:
+    """Which rows of differences between frequencies are whole numbers."""
+    return np.asarray(np.all(differences == np.round(differences), axis=1))
 
 
 def _conjugate_pairs(modes: Modes) -> tuple[NDArray, NDArray]:

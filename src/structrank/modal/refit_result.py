@@ -60,6 +60,9 @@ class Refit(Summary, Saved):
     error_draws : callable or None
         Returns joint draws of the errors of the signal over its standard errors, to first order,
         for a number of draws and a generator; None unless modes were fitted.
+    part_errors : callable or None
+        Returns the standard errors of the sum of some of the modes for `sigma = 1`, or None if one
+        of them was not fitted; None unless modes were fitted.
     noise : AutoregressiveNoise or None
         Correlations of the noise, if it is not taken to be white. `residual_squared` then is that
         of whitened samples.
@@ -94,6 +97,7 @@ class Refit(Summary, Saved):
     unit_errors: Callable[[], NDArray]
     converged: bool = True
     error_draws: Callable[[int, np.random.Generator], NDArray] | None = None
+    part_errors: Callable[[Modes], NDArray | None] | None = None
     noise: AutoregressiveNoise | None = None
     log_determinant: float = 0.0
     new_samples: Callable[[], tuple[NDArray, NDArray]] | None = None
@@ -110,10 +114,22 @@ class Refit(Summary, Saved):
                 f"{self.parameters} parameters were fitted to {self.sample_count} numbers, so the "
                 "noise cannot be estimated: pass sigma to refit, or a smaller rank"
             )
-        errors = self.unit_errors()
-        known = np.isfinite(errors)
-        errors = np.where(known, self.sigma * np.where(known, errors, 0.0), np.inf)
-        return like(errors, self.y, real=True)
+        return like(_times(self.sigma, self.unit_errors()), self.y, real=True)
+
+    def part_stderr(self, modes: Modes) -> NDArray | None:
+        """Standard error of every value of the sum of some of the modes, as `stderr`.
+
+        None if it is not known.
+
+        Parameters
+        ----------
+        modes : Modes
+            Some of those that were fitted, and of a real signal both of each pair.
+        """
+        if self.part_errors is None or self.sigma is None:
+            return None
+        errors = self.part_errors(modes)
+        return None if errors is None else _times(self.sigma, errors)
 
     @property
     def information(self) -> float:
@@ -138,6 +154,12 @@ class Refit(Summary, Saved):
             ("noise", "unknown" if self.sigma is None else f"{self.sigma:.4g} (sigma)"),
             ("violation", f"{self.relative_violation:.2g} of the structure"),
         ]
+
+
+def _times(sigma: float, errors: NDArray) -> NDArray:
+    """Errors for noise of a deviation that may be zero; infinite ones stay infinite."""
+    known = np.isfinite(errors)
+    return np.where(known, sigma * np.where(known, errors, 0.0), np.inf)
 
 
 def information_criterion(

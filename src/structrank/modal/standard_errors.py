@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,14 @@ class ErrorPropagation:
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
         )
         return np.where(freely > self.undetermined * size, np.inf, noise * errors)
+
+    def only(self, part: NDArray) -> ErrorPropagation:
+        """The same for numbers that depend on some of the parameters alone."""
+        own = copy(self)
+        own.scale, own.determined, own.free = (
+            x[part] for x in (self.scale, self.determined, self.free)
+        )
+        return own
 
     def draws(self, rows: NDArray, noise: NDArray) -> NDArray:
         """Joint errors of numbers with these derivatives, over their standard errors.

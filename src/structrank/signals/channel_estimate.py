@@ -103,6 +103,7 @@ def merged(parts: Sequence[Estimate], groups: Sequence[Members]) -> Estimate:
         deviation=deviation,
         errors=errors,
         expected=expected if known else None,
+        part_errors=None if modes is None else partial(_part_errors, parts, groups, signal.shape),
     )
 
 
@@ -118,6 +119,22 @@ def _errors(
     for draw, members in zip(draws, groups, strict=True):
         errors[..., list(members), 0] = np.stack([in_channels(x, members) for x in draw(n, rng)])
     return errors
+
+
+def _part_errors(
+    parts: Sequence[Estimate], groups: Sequence[Members], shape: tuple[int, ...], modes: Modes
+) -> NDArray | None:
+    """Standard errors of the sum of some modes, each of which belongs to one group."""
+    out = np.zeros(shape)
+    for part, members in zip(parts, groups, strict=True):
+        own = modes[np.any(modes.amplitudes[:, list(members)] != 0, axis=1)]
+        if len(own) == 0:
+            continue
+        errors = None if part.part_errors is None else part.part_errors(own)
+        if errors is None:
+            return None
+        out[..., list(members), 0] = in_channels(errors, members)
+    return out
 
 
 def _solved(problem: Problem, error: float, rng: int | np.random.Generator) -> Result:

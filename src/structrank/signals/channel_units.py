@@ -159,7 +159,19 @@ class ChannelUnits:
             deviation=deviation,
             errors=None if found.errors is None else partial(self._errors, found.errors),
             expected=None if found.expected is None else self._expected(found.expected),
+            part_errors=None if found.modes is None else partial(self._part_errors, found),
         )
+
+    def _part_errors(self, found: Estimate, modes: Modes) -> NDArray | None:
+        """Standard errors of the sum of some modes in their own units, one the offsets perhaps."""
+        if found.part_errors is None or found.modes is None:
+            return None
+        offsets = _constant(modes) & self.centred & ~np.any(_constant(found.modes))
+        errors = found.part_errors(modes[~offsets])
+        if errors is None:
+            return None
+        own = found.modes if np.any(offsets) else None
+        return to_numpy(self.stderr(from_channels(errors, self.axis), own, found.sigma))
 
     def _expected(self, noise: Array) -> Array:
         """Expected noise in its own units, with channels along their axis."""

@@ -109,6 +109,7 @@ def recover_clipped(request: Request, clipping: Clipping) -> Recovery:
         left=left,
         clipped=clipping.all,
         draw=partial(found.draws, left),
+        part_errors=found.part_errors if isinstance(found, ClippedModes) else None,
         samples=request.samples,
         seconds=clock() - request.began,
     )

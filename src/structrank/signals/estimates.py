@@ -13,6 +13,7 @@ from ..modal.modes import Modes
 from ..model.lowrank import LowRank
 from ..solvers.result import Result
 
+PartErrors = Callable[[Modes], NDArray | None]
 ErrorDraws = Callable[[int, np.random.Generator], NDArray]
 
 
@@ -43,6 +44,8 @@ class Estimate:
     errors : callable or None
         Returns joint draws of the errors of the signal over `stderr`, of shape (n, ...), for n and
         a generator; None if they are not known.
+    part_errors : callable or None
+        Returns the standard errors of the sum of some of the modes, or None if they are not known.
     """
 
     signal: Array
@@ -55,6 +58,7 @@ class Estimate:
     deviation: Array | None = None
     errors: ErrorDraws | None = None
     expected: Array | None = None
+    part_errors: PartErrors | None = None
 
     @property
     def new_sample(self) -> Array:

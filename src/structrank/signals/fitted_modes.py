@@ -48,6 +48,15 @@ class FittedModes:
         size = np.where(np.isfinite(self.stderr), self.stderr, 0.0)
         return np.where(left, np.nan, self.signal + size * errors)
 
+    def part_errors(self, modes: Modes) -> NDArray | None:
+        """Standard errors of the sum of some modes; None if one of them was not fitted."""
+        model = modal_model(self.modes, len(self.signal))
+        own = model.rows_of(modes)
+        if own is None:
+            return None
+        part = np.flatnonzero(model.parameters_of(own))
+        return self.propagation.only(part).errors(self.rows[:, part], self.sigma)
+
 
 def modal_model(modes: Modes, length: int) -> ModalModel:
     """The parameters of modes of a real series; dampings of zero stay zero."""

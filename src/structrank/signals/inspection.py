@@ -13,7 +13,8 @@ from ..model.linalg import random_vector, top_singular_pairs
 from ..structures import Structure
 from ..views import labels_of
 from ..views.components import plot_scree
-from .component_series import SignalComponents, components_of
+from .component_division import components_of
+from .component_series import SignalComponents
 from .problems import hankel_problem
 from .residuals import ResidualDiagnostics, as_channels
 
@@ -35,7 +36,8 @@ class Inspection:
         -------
         SignalComponents
             Parts like the samples. Their sum is the signal, and with the rest the samples. But
-            where `impute` has kept a sample, it is in the component "other".
+            where `impute` has kept a sample, it is in the component "other". Components have
+            standard errors where these are known.
 
         Raises
         ------

@@ -70,6 +70,7 @@ def recover_plain(request: Request) -> Recovery:
         clipped=np.zeros(np.shape(request.samples), dtype=bool),
         left=left,
         draw=draw,
+        part_errors=estimate.part_errors,
         solve=found.solve,
         selection=found.selection,
         seasons=known.seasons,

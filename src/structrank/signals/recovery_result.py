@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ from ..views.report import Reportable
 from .banded import Banded
 from .candidates import CANDIDATES, Candidate, ConvexSolution
 from .channel_groups import Members, channel_rows
-from .estimates import ErrorDraws
+from .estimates import ErrorDraws, PartErrors
 from .inspection import Inspection
 from .reports import noise_text, recovery_report
 
@@ -79,6 +79,9 @@ class Recovery(Summary, Reportable, Inspection, Banded, Saved):
         Values in gaps longer than `max_gap`: they stay NaN, and so do their errors.
     draw : callable or None
         What `draws` calls; None if the estimate has no joint distribution.
+    part_errors : callable or None
+        Returns the standard errors of the sum of some of the modes, for `components`, or None if
+        they are not known. None unless modes were fitted.
     result : Result
         The convex solution: its outcome, certificate and history. If modes were found without it,
         or if only local fits competed, it is computed on first access, for the mu that the noise
@@ -137,6 +140,7 @@ class Recovery(Summary, Reportable, Inspection, Banded, Saved):
     groups: list[Members]
     status: Status
     seconds: float
+    part_errors: PartErrors | None = field(default=None, kw_only=True)
 
     @cached_property
     def result(self) -> Result:

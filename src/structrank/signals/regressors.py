@@ -161,7 +161,7 @@ def _beside_others(
     parts = (found.signal, found.stderr, found.lower, found.upper)
     numbers = with_effect(parts, found.level, regression.effect, regression.errors(directions))
     wrapped = {name: request.given.wrap(part) for name, part in numbers.items()}
-    return replace(found, **wrapped, draw=draw, regression=regression)
+    return replace(found, **wrapped, draw=draw, part_errors=None, regression=regression)
 
 
 def _beside_modes(
@@ -178,6 +178,7 @@ def _beside_modes(
         found,
         **request.numbers(estimate, found.left),
         draw=partial(joint.draws, found.left),
+        part_errors=joint.part_errors,
         modes=with_sampling(joint.modes, found.sampling),
         rank=estimate.rank,
         sigma=joint.sigma,

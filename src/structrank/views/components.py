@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .figure import BLUE, ORANGE, label_positions, legend_above, panels
+from .figure import BAND, BLUE, ORANGE, finite, label_positions, legend_above, panels
 from .labels import Labels
-from .parts import SeriesLayout
+from .parts import SeriesLayout, parts_of
 
 COMPONENTS = SeriesLayout(height=1.3)
 
 
 def plot_components(
     parts: dict[str, NDArray],
+    stderr: dict[str, NDArray] | None = None,
     *,
     labels: Labels | None = None,
     layout: SeriesLayout = COMPONENTS,
@@ -29,6 +30,8 @@ def plot_components(
     parts : dict of str to ndarray, shape (channels, samples)
         By name. Of complex ones the real part is drawn, and the channels in one panel, at most
         twelve.
+    stderr : dict of str to ndarray, optional
+        Standard errors of some of them: they have 95% bands.
     labels : Labels, optional
         Names of the channels and positions of the samples.
     layout : SeriesLayout
@@ -53,14 +56,18 @@ def plot_components(
                 f"the component {name!r} has shape {values.shape}, but series are drawn: their "
                 "shape is (channels, samples)"
             )
-    labels = Labels() if labels is None else labels
+    labels, errors = Labels() if labels is None else labels, stderr or {}
     axes = panels(ax, len(parts), 1, layout.size(len(parts), 1), sharex=True)
     x = labels.along(next(iter(parts.values())).shape[1])
     for axis, (name, values) in zip(axes, parts.items(), strict=True):
         shown = values[: layout.most_channels].real
         for k, channel in enumerate(shown):
             style = {"color": BLUE} if len(shown) == 1 else {}
-            axis.plot(x, channel, lw=1.2, label=labels.names[k], **style)
+            (line,) = axis.plot(x, channel, lw=1.2, label=labels.names[k], **style)
+            if name in errors:
+                width = finite(BAND * parts_of(values)[0].share * errors[name][k])
+                band = channel - width, channel + width
+                axis.fill_between(x, *band, color=line.get_color(), alpha=0.3, lw=0)
         axis.set_title(name, loc="left", fontsize=9, parse_math=False)
         axis.grid(alpha=0.25)
     if len(values) > 1:

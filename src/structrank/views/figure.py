@@ -14,6 +14,7 @@ from .._array import NDArray
 from ..io.atomic import check_new_file, new_file
 
 # The colours of Okabe and Ito, which colour-blind readers can distinguish.
+BAND = 1.959964  # standard errors on either side of a 95% band of Gaussian errors
 BLUE, ORANGE, GREEN, PURPLE, BLACK = "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#222222"
 PICTURES = (".png", ".svg", ".pdf")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from .figure import (
+    BAND,
     BLACK,
     BLUE,
     ORANGE,
@@ -22,7 +23,6 @@ from .figure import (
 from .labels import Labels
 from .parts import Part, SeriesLayout, channels_first, check_shapes, parts_of
 
-BAND = 1.959964  # standard errors on either side of a 95% band of Gaussian errors
 SERIES = SeriesLayout()
 
 

@@ -159,6 +159,7 @@ def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
         deviation=deviation,
         errors=fit.error_draws,
         expected=expected,
+        part_errors=fit.part_stderr,
     )
 
 
