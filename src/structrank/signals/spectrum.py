@@ -119,7 +119,7 @@ def frequencies(
     Oscillations (times in samples)
         amplitude          phase            frequency           period  damping time
     0.999 ± 0.014  0.026 ± 0.028  0.119968 ± 0.000038  8.3356 ± 0.0027             -
-    noise: AR(1), 0.89
+    noise: AR(1), 0.90
     """
     found = recover(
         samples,
