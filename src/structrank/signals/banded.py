@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..io.containers import required_pandas
 from ..views import labels_of
 
 
-class Banded:
+class Banded(ABC):
     """A result with values, `stderr`, `lower` and `upper`."""
 
     channels: int | None
@@ -34,9 +35,9 @@ class Banded:
         columns = banded_columns(title, values, self, names, self.channels)
         return required_pandas().DataFrame(columns, index=None if callable(index) else index)
 
+    @abstractmethod
     def _values(self) -> tuple[str, Any]:
         """The title and the values."""
-        raise NotImplementedError
 
 
 def banded_columns(
