@@ -229,9 +229,24 @@ def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
     walk[rng.random(5000) < 0.4] = np.nan
     walk[:2500] = np.where(rng.random(2500) < 0.5, np.nan, walk[:2500])
     fitted = fit_series(walk)
-    assert fitted.fits[0].seen <= 1000
+    assert fitted.fits[0].components.samples == 1000
     (found,) = fitted.smooth([walk])
     assert np.all(np.isfinite(found.signal))
+
+
+def test_fits_to_a_stretch_are_compared_on_the_whole_series(rng):
+    """The stretch with most samples is a straight line, the series is not."""
+    t = np.arange(1600)
+    truth = np.where(t < 1000, 0.0, 0.01 * (t - 1000)) + 0.5 * np.cos(2 * np.pi * t / 12)
+    y = truth + 0.1 * rng.standard_normal(1600)
+    y[1100:] = np.where(rng.random(500) < 0.3, np.nan, y[1100:])
+    fitted = fit_series(y)
+    for fit in fitted.fits:
+        system = fit.components.system(fit.parameters)
+        value = system.loglikelihood(((y - fitted.offset) / fitted.scale)[:, None])
+        np.testing.assert_allclose(fit.loglikelihood, value)
+    (found,) = fitted.smooth([y])
+    assert np.sqrt(np.mean((found.signal - truth)[np.isnan(y)] ** 2)) < 0.1
 
 
 def sample_covariances(components, parameters):

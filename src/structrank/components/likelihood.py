@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from .._array import NDArray
 from .._pieces import Packed, piece
 from ..io.saved_results import savable
-from ..systems.likelihood import value_and_gradient
+from ..systems.likelihood import log_likelihood, value_and_gradient
 from ..systems.smoothing import Moments, smoothed
 from .conditioning import gaussian, records
 from .covariances import SampleCovariances
@@ -148,6 +148,11 @@ class ComponentFit:
         for name, season in self.components.seasons.items():
             rest = rest - found.states[:, at[name], 0, 0] @ season.shown
         return np.asarray(rest)
+
+    def over(self, y: NDArray, noise: NDArray | None = None) -> ComponentFit:
+        """The same parameters, with their likelihood for another series, such as a longer one."""
+        value = log_likelihood(gaussian(self.components, self.parameters, noise), records([y]))
+        return replace(self, loglikelihood=float(value[0, 0]), seen=int(np.sum(~np.isnan(y))))
 
     @property
     def _shown(self) -> NDArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from .mixture import FittedSeries
-from .search import fit_series, fitted_part
+from .search import fit_series
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def fit_either_scale(
         return plain
     logarithms = np.log(y)
     other = replace(fit_series(logarithms, periods=periods), logarithmic=True)
-    change = 2 * float(np.nansum(logarithms[fitted_part(y, periods)]))
+    change = 2 * float(np.nansum(logarithms))
     return other if _information(other) + change < _information(plain) else plain
 
 

@@ -102,6 +102,8 @@ def fit_series(
     series = _Series((y[part] - offset) / scale, None if noise is None else noise[part])
     tried = _seasons(series.y, search) if known is None else [known, ()]
     fits = [fit for seasons in tried for fit in _fits(series, seasons, search)]
+    if len(series.y) < len(y):  # what is likely for a stretch may not be for the series
+        fits = [fit.over((y - offset) / scale, noise) for fit in fits]
     fits.sort(key=lambda fit: fit.information)
     kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
     return FittedSeries(kept, offset, scale, noise=noise)
