@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import get_lapack_funcs
 
 from .._array import NDArray
 from .._pieces import Packed, piece
@@ -186,17 +187,27 @@ class RateFit:
         )
 
 
-def _solved(gram: NDArray, target: NDArray, dependent: float = 1e-10) -> NDArray:
+def _solved(
+    gram: NDArray, target: NDArray, dependent: float = 1e-10, independent: float = 1e-3
+) -> NDArray:
     """Least squares from a Gram matrix, without directions that nearly depend on others.
 
-    Eigenvalues below `dependent` are rounding, if the diagonal is one.
+    If the diagonal is one, eigenvalues below `dependent` are rounding. Cholesky's method, which
+    takes a tenth of the time, is used if all its pivots are above `independent`.
     """
     if not len(gram):
         return target
     scale = np.sqrt(np.maximum(np.diag(gram).real, np.finfo(float).tiny))
-    values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
+    gram = gram / np.outer(scale, scale)
+    rows = target.reshape(len(gram), -1) / scale[:, None]
+    posv = get_lapack_funcs("posv", (gram, rows))
+    factor, solved, failed = posv(gram, rows)
+    if not failed and np.min(np.diag(factor).real) > independent:
+        solution: NDArray = solved / scale[:, None]
+        return solution.reshape(target.shape)
+    values, vectors = np.linalg.eigh(gram)
     keep = values > dependent * values[-1]
     vectors = vectors[:, keep] / scale[:, None]
     projected = vectors.conj().T @ target
-    solution: NDArray = vectors @ (projected.T / values[keep]).T
+    solution = vectors @ (projected.T / values[keep]).T
     return solution
