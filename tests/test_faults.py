@@ -276,7 +276,7 @@ def test_out_of_memory(name, last, library, monkeypatch):
         IN_MEMORY[name](b)
     assert traceback.extract_tb(caught.tb)[-1].name == "__call__"
     (note,) = caught.value.__notes__
-    assert note.startswith("structrank ran out of memory: single precision halves it")
+    assert note.startswith("structrank ran out of memory: single precision needs less")
     assert error_line(caught.value) == f"no memory is left; {note}"
     del caught
     gc.collect()

@@ -447,7 +447,7 @@ def test_out_of_memory(name, megabytes, moved):
         limit.set(None)
     assert is_out_of_memory(caught.value), repr(caught.value)
     (note,) = caught.value.__notes__
-    assert note.startswith("structrank ran out of memory: single precision halves it")
+    assert note.startswith("structrank ran out of memory: single precision needs less")
     print(f"{limit.name} {name} {megabytes} MB: {caught.value!r}")
     del caught
     gc.collect()

@@ -31,12 +31,13 @@ from structrank import (
 )
 from structrank._array import inner, to_numpy
 from structrank.model.certificate import penalized_gap
+from structrank.model.linalg import SingularPairs
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.corrective import CorrectiveMemory, CorrectiveSteps
 from structrank.solvers.driver import iterate
 from structrank.solvers.gradient_state import Accuracy
 from structrank.solvers.local_search import local_search
-from structrank.solvers.step import atom
+from structrank.solvers.step import NewPairs, atom, new_pairs
 from structrank.structures.sparse import vec
 
 TIGHT = Stop(max_iter=500, xtol=None, rtol=None, gap=1e-7)
@@ -441,6 +442,23 @@ def test_structure_matrix_agrees_with_the_reported_violation(rng):
     assert np.linalg.norm(Bx) == pytest.approx(
         result.history.violation[int(np.argmin(result.history.objective))], rel=1e-5
     )
+
+
+def test_pairs_that_the_factors_contain_are_left_out(rng):
+    """Literally: by projections onto the columns of both factors."""
+    X = LowRank(*(random_array(rng, (n, 3), complex) for n in (20, 15))).balanced()
+    WU, WV = (np.linalg.qr(F)[0] for F in (X.U, X.V))
+    inside = [W @ np.linalg.qr(random_array(rng, (3, 2), complex))[0] for W in (WU, WV)]
+    apart = [np.linalg.qr(random_array(rng, (n, 2), complex))[0] for n in (20, 15)]
+    U, V = (
+        np.concatenate([a, b], axis=1)[:, [0, 2, 1, 3]] for a, b in zip(inside, apart, strict=True)
+    )
+    top = SingularPairs(U, np.array([4.0, 3.0, 2.0, 1.0]), V, np.zeros(4), 4.0)
+    new = new_pairs(top, X, NewPairs(large=0))
+    assert new.values.tolist() == [4.0, 3.0, 1.0]  # the first one stays
+    np.testing.assert_allclose(new.U, U[:, [0, 1, 3]])
+    np.testing.assert_allclose(new.V, V[:, [0, 1, 3]])
+    assert new_pairs(top, X) is top  # small factors
 
 
 class TestCorrectiveSteps:

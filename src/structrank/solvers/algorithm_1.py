@@ -19,7 +19,7 @@ from .gradient_state import Accuracy, GradientState
 from .local_search import search_in_pieces
 from .memory import Memory, Restored
 from .state import State
-from .step import StepPlane, atom
+from .step import StepPlane, atom, new_pairs
 from .stopping import Stop
 
 Starts = RandomStarts | FixedStarts
@@ -152,6 +152,7 @@ def _steps(
     corrective: CorrectiveSteps | None,
 ) -> Iterator[LowRank]:
     """Generate the step of lines 4 and 5; then, for the printed one, a step that is no worse."""
+    top = new_pairs(top, place.X)
     Z = atom(top, objective.mu, pairs)
     if corrective is not None:
         yield corrective.step(Z, top)
@@ -163,7 +164,9 @@ def _steps(
         kept, theta = plane.paper(1 - eta)
         yield place.X.scaled(kept).appended(Z.scaled(theta))
     kept, theta = plane.joint()
-    yield place.X.scaled(kept).appended(Z.scaled(theta))
+    last = [place.X.scaled(kept).appended(Z.scaled(theta))]
+    del plane, Z  # their memory is needed by the search
+    yield last.pop()
 
 
 def _searched(

@@ -69,7 +69,7 @@ def proven_norm(
     """Bound the norm of the gradient near a solution, where it has many singular values near mu.
 
     They slow the Lanczos method down, but their singular vectors are about those of X. In
-    orthonormal bases W and V of its columns and rows, and of what is orthogonal to them, the
+    bases of its columns and rows, and of what is orthogonal to them, the
     gradient has four blocks. The norm of the matrix of their norms is a bound. Three of them are
     thin; only the last one, which has no such cluster, takes a Lanczos run. A small matrix is
     formed instead.
@@ -94,25 +94,30 @@ def proven_norm(
         return _dense_norm(gradient, start, proof)
     if X.rank == 0:
         return proven_top(gradient, start, 1, tolerance, proof).upper
-    W, V = (F / array_namespace(F).linalg.vector_norm(F, axis=0) for F in (X.U, X.V))
+    factors = X.U, X.V
+    lengths = [np.sqrt(np.diag(gram(F, F)).real) for F in factors]  # of the columns
+    scales = [like(length**-2, start) for length in lengths]
 
-    def outside(basis: Array, x: Array) -> Array:
+    def outside(side: int, x: Array) -> Array:
         xp = array_namespace(x)
-        return x - xp.matmul(basis, conj(xp.matmul(basis.T, conj(x))))
+        inside = conj(xp.matmul(factors[side].T, conj(x)))
+        return x - xp.matmul(factors[side], (inside.T * scales[side]).T)
 
-    image = gradient.matmul(V)
-    corner, below = np.linalg.norm(gram(W, image), 2), _norm(outside(W, image))
+    image = gradient.matmul(X.V)
+    corner = np.linalg.norm(gram(X.U, image) / np.outer(*lengths), 2)
+    below = _norm(outside(0, image), lengths[1])
     del image  # its memory is needed
-    norms = np.array([[corner, _norm(outside(V, gradient.rmatmul(W)))], [below, 0.0]])
+    beside = _norm(outside(1, gradient.rmatmul(X.U)), lengths[0])
+    norms = np.array([[corner, beside], [below, 0.0]])
     safety = 1 + proof.rounding.norms * epsilon(start)
     room = mu if enough is None else _room(norms, enough / safety)
     if room <= 0:
         return np.inf
     far = gradient.outside()
-    rest = top_singular_pairs(  # from a start orthogonal to V, all its vectors stay orthogonal
-        lambda v: outside(W, far.matmul(v[:, None])[:, 0]),
-        lambda u: outside(V, far.rmatmul(u[:, None])[:, 0]),
-        outside(V, start),
+    rest = top_singular_pairs(  # from a start orthogonal to X.V, all its vectors stay orthogonal
+        lambda v: outside(0, far.matmul(v[:, None])[:, 0]),
+        lambda u: outside(1, far.rmatmul(u[:, None])[:, 0]),
+        outside(1, start),
         tolerance=np.inf,
         max_steps=proof.lanczos_steps,
         failure=proof.failure,
@@ -124,9 +129,10 @@ def proven_norm(
     return float(np.linalg.norm(norms, 2)) * safety
 
 
-def _norm(block: Array) -> float:
-    """The norm of a thin matrix."""
-    root: float = float(np.linalg.norm(gram(block, block), 2)) ** 0.5
+def _norm(block: Array, lengths: NDArray) -> float:
+    """The norm of a thin matrix whose columns are divided by lengths."""
+    squares = gram(block, block) / np.outer(lengths, lengths)
+    root: float = float(np.linalg.norm(squares, 2)) ** 0.5
     return root
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from .._array import rotate
+from .._array import Array, NDArray, gram, rotate
 from ..model.linalg import SingularPairs
 from ..model.line import Point
 from ..model.lowrank import LowRank
@@ -60,6 +62,55 @@ def atom(top: SingularPairs, mu: float, pairs: int) -> LowRank:
     use = int(np.count_nonzero(excess))
     roots = np.sqrt(excess[:use] / np.sum(excess))
     return LowRank(rotate(top.U[:, :use], np.diag(roots)), rotate(top.V[:, :use], np.diag(roots)))
+
+
+@dataclass(frozen=True)
+class NewPairs:
+    """Which singular pairs are new.
+
+    Attributes
+    ----------
+    known : float
+        Share of both vectors of a pair in the columns of U and V, from which on X contains the
+        pair. Shares near a solution are above 0.98, those of new pairs below 0.1.
+    large : int
+        Entries of a factor from which on such pairs are left out. They save a few iterations where
+        the rank is high; of smaller factors, memory does not matter.
+    """
+
+    known: float = 0.9
+    large: int = 2**19
+
+
+def new_pairs(top: SingularPairs, X: LowRank, which: NewPairs = NewPairs()) -> SingularPairs:
+    """The first singular pair, and those that large factors of X do not contain already.
+
+    Near a solution, the gradient has singular pairs like those of X with values near mu. A local
+    search follows them in the factors as they are; more columns would cost memory.
+
+    Parameters
+    ----------
+    top : SingularPairs
+    X : LowRank
+        Balanced: its factors have orthogonal columns.
+    which : NewPairs
+    """
+    if X.rank == 0 or max(X.shape) * X.rank < which.large:
+        return top
+    new = np.minimum(_shares(X.U, top.U), _shares(X.V, top.V)) < which.known
+    new[0] = True
+    if np.all(new):
+        return top
+    chosen = np.eye(len(new))[:, new]
+    return SingularPairs(
+        rotate(top.U, chosen), top.values[new], rotate(top.V, chosen), top.residuals[new], top.upper
+    )
+
+
+def _shares(F: Array, vectors: Array) -> NDArray:
+    """Squared norms of what vectors of norm one have in the span of orthogonal columns."""
+    norms = np.diag(gram(F, F)).real
+    return np.asarray(np.sum(np.abs(gram(F, vectors)) ** 2 / norms[:, None], axis=0))
 
 
 def _ratio(numerator: float, denominator: float) -> float:
