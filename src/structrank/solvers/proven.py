@@ -96,12 +96,12 @@ def proven_norm(
         return proven_top(gradient, start, 1, tolerance, proof).upper
     factors = X.U, X.V
     lengths = [np.sqrt(np.diag(gram(F, F)).real) for F in factors]  # of the columns
-    scales = [like(length**-2, start) for length in lengths]
+    scales = [like(length[:, None] ** -2, start) for length in lengths]
 
     def outside(side: int, x: Array) -> Array:
         xp = array_namespace(x)
         inside = conj(xp.matmul(factors[side].T, conj(x)))
-        return x - xp.matmul(factors[side], (inside.T * scales[side]).T)
+        return x - xp.matmul(factors[side], inside * scales[side])
 
     image = gradient.matmul(X.V)
     corner = np.linalg.norm(gram(X.U, image) / np.outer(*lengths), 2)
@@ -115,9 +115,9 @@ def proven_norm(
         return np.inf
     far = gradient.outside()
     rest = top_singular_pairs(  # from a start orthogonal to X.V, all its vectors stay orthogonal
-        lambda v: outside(0, far.matmul(v[:, None])[:, 0]),
-        lambda u: outside(1, far.rmatmul(u[:, None])[:, 0]),
-        outside(1, start),
+        lambda v: outside(0, far.matmul(v[:, None]))[:, 0],
+        lambda u: outside(1, far.rmatmul(u[:, None]))[:, 0],
+        outside(1, start[:, None])[:, 0],
         tolerance=np.inf,
         max_steps=proof.lanczos_steps,
         failure=proof.failure,
