@@ -6,7 +6,8 @@
 Complex undamped modes in circular noise (standard deviation 0.5, amplitudes between 1 and 2), some
 samples seen. With NumPy, `recover` finds modes, rank and noise level, and its convex solution is
 certified afterwards. With another library, `gcgls` solves to a proven gap of 1e-2 on its first GPU
-(mu at twice the noise level), and `refit` removes the shrinkage.
+(mu at twice the noise level); with `--refit`, `refit` removes the shrinkage. It works on the
+processor, and takes about 13 s for a million samples.
 """
 
 from __future__ import annotations
@@ -103,10 +104,11 @@ def on_device(options: argparse.Namespace) -> None:
     print(f"  {peak * 1e9 / (n * size.itemsize):.0f} times the signal, mu {problem.mu:.3g}")
     y = truth(n, options.modes, options.seed, xp, **where)
     print(f"  error {relative(result.y, y, xp):.1e}", flush=True)
-    began = time.perf_counter()
-    fit = refit(result)
-    seconds = time.perf_counter() - began
-    print(f"refit: error {relative(fit.y, y, xp):.1e}, {seconds:.1f} s")
+    if options.refit:
+        began = time.perf_counter()
+        fit = refit(result)
+        seconds = time.perf_counter() - began
+        print(f"refit: error {relative(fit.y, y, xp):.1e}, {seconds:.1f} s")
 
 
 def _host_peak() -> float:
@@ -134,6 +136,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.3, help="share of samples that are seen")
     parser.add_argument("--single", action="store_true", help="single precision")
     parser.add_argument("--library", choices=["numpy", "torch", "cupy"], default="numpy")
+    parser.add_argument("--refit", action="store_true", help="remove the shrinkage of gcgls")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     on_processor(options) if options.library == "numpy" else on_device(options)
