@@ -23,7 +23,7 @@ from benchmarks.recovery import count
 from structrank import recover
 from structrank.components.irregular import ContinuousComponents
 from structrank.components.irregular_draws import draws_at
-from structrank.components.irregular_search import ContinuousFit
+from structrank.components.irregular_likelihood import ContinuousFit
 from structrank.components.periodogram import strongest_frequency
 
 TONES = 3

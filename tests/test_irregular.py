@@ -13,8 +13,13 @@ from structrank import impute, recover
 from structrank.cli import main
 from structrank.components.conditioning import records
 from structrank.components.irregular import ContinuousComponents
+from structrank.components.irregular_covariances import CovariancesAtTimes
 from structrank.components.irregular_draws import draws_at
-from structrank.components.irregular_search import ContinuousFit, most_likely_at
+from structrank.components.irregular_likelihood import (
+    ContinuousFit,
+    ContinuousLikelihood,
+    most_likely_at,
+)
 from structrank.components.periodogram import strongest_frequency
 from structrank.systems.likelihood import value_and_gradient
 from structrank.systems.smoothing import smoothed
@@ -95,6 +100,57 @@ def test_derivatives_are_those_of_finite_differences(rng):
     literal = [(score(parameters + h).value - score(parameters - h).value) / 2e-5 for h in steps]
     gradient = components.gradient(parameters, score(parameters))
     np.testing.assert_allclose(gradient, literal, atol=1e-5)
+
+
+@pytest.mark.parametrize("measured", [False, True])
+@pytest.mark.parametrize("drifts", [(), ("level",), ("level", "slope")])
+@pytest.mark.parametrize(("cycle", "oscillators"), [(False, 0), (False, 2), (True, 0), (True, 1)])
+def test_covariances_and_filter_have_the_same_likelihood_and_gradient(
+    measured, drifts, cycle, oscillators, rng
+):
+    times = 5 + np.sort(30 * rng.random(30))
+    components = ContinuousComponents(times, drifts, cycle, oscillators, measured=measured)
+    value = {**START, "size 2": -0.3, "rate 2": -4.0, "frequency 2": 2.1}
+    parameters = np.array([value[name] for name in components.names], dtype=float)
+    noise = rng.uniform(0.3, 1, 30) if measured else None
+    y = rng.standard_normal(30)
+    filtered = ContinuousFit(components, parameters, 0.0).gaussian(noise)
+    score = value_and_gradient(filtered, records([y]))
+    dense = CovariancesAtTimes(components, y, noise).score
+    found, gradient = dense(parameters)
+    np.testing.assert_allclose(found, score.value, rtol=1e-10)
+    expected = components.gradient(parameters, score)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-9)
+    steps = 1e-5 * np.eye(len(parameters))
+    literal = [(dense(parameters + h)[0] - dense(parameters - h)[0]) / 2e-5 for h in steps]
+    np.testing.assert_allclose(gradient, literal, atol=1e-5)
+
+
+def test_covariances_without_noise_at_one_time_are_refused():
+    components = ContinuousComponents(np.array([0.0, 1.0, 1.0]), cycle=True, measured=True)
+    dense = CovariancesAtTimes(components, np.zeros(3), np.zeros(3))
+    with pytest.raises(ValueError, match="not positive definite"):
+        dense.score(np.zeros(2))
+
+
+@pytest.mark.parametrize("dense", [0.0, np.inf])
+def test_a_fit_does_not_depend_on_how_the_likelihood_is_computed(dense, rng):
+    times = np.sort(40 * rng.random(40))
+    y = np.cos(0.8 * times) + 0.3 * rng.standard_normal(40)
+    components = ContinuousComponents(times, cycle=True, oscillators=1)
+    start = {**START, "frequency 1": 0.75}
+    usual = most_likely_at(components, y, start)
+    fit = most_likely_at(components, y, start, search=ContinuousLikelihood(dense=dense))
+    np.testing.assert_allclose(fit.loglikelihood, usual.loglikelihood, rtol=1e-5)
+
+
+def test_noise_below_the_digits_of_a_matrix_is_left_to_the_filter(rng):
+    times = np.sort(20 * rng.random(20))
+    components = ContinuousComponents(times, cycle=True, measured=True)
+    y, noise, start = rng.standard_normal(20), np.full(20, 1e-9), {"cycle": 0.0, "cycle rate": 0.0}
+    usual = most_likely_at(components, y, start, noise)
+    fit = most_likely_at(components, y, start, noise, ContinuousLikelihood(dense=0.0))
+    np.testing.assert_array_equal(fit.parameters, usual.parameters)
 
 
 def test_the_strongest_frequency_is_that_of_least_squares(rng):

@@ -76,7 +76,7 @@ class SampleCovariances:
         count, order = len(self.parts), self.components.order
         variances, own = np.exp(parameters[:count]), parameters[count:]
         covariance, row, by_lag = self._covariance(parameters)
-        value, change = _value_and_change(covariance, self.y)
+        value, change = value_and_change(covariance, self.y)
         gradient = variances * (self.parts @ change.ravel())
         if order:
             sums = np.bincount(self.lags.ravel(), change.ravel(), minlength=self.longest)
@@ -119,9 +119,21 @@ def seasonal_covariance(components: Components, parameters: NDArray, length: int
     return found
 
 
-def _value_and_change(covariance: NDArray, y: NDArray) -> tuple[float, NDArray]:
-    """Log-likelihood of samples, and its derivatives by the entries of their covariances."""
-    factor, failed = lapack.dpotrf(covariance, lower=1, overwrite_a=1)
+def value_and_change(covariance: NDArray, y: NDArray) -> tuple[float, NDArray]:
+    """Log-likelihood of samples, and its derivatives by the entries of their covariances.
+
+    Parameters
+    ----------
+    covariance : ndarray
+        It is overwritten.
+    y : ndarray
+
+    Raises
+    ------
+    ValueError
+        If the covariances are not positive definite, by rounding.
+    """
+    factor, failed = lapack.dpotrf(covariance.T, lower=1, overwrite_a=1)  # in the order of LAPACK
     if failed:
         raise ValueError("the covariances of the samples are not positive definite")
     weighted = lapack.dpotrs(factor, y, lower=1)[0]

@@ -7,7 +7,8 @@ import numpy as np
 from .._array import NDArray
 from ..systems.simulation import covariance_root
 from .draws import conditioned
-from .irregular_search import ContinuousFit, ContinuousSeries
+from .irregular_likelihood import ContinuousFit
+from .irregular_search import ContinuousSeries
 
 
 def irregular_draws(

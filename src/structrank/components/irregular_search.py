@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize
 
 from .._array import NDArray
 from .._watch import tell, time_is_up
-from ..systems.chunks import Gaussian
-from ..systems.likelihood import value_and_gradient
 from ..systems.smoothing import smoothed
 from .conditioning import records
 from .irregular import ContinuousComponents
+from .irregular_likelihood import ContinuousFit, most_likely_at
 from .mixture import Averaging, SeriesEstimate
 from .periodogram import strongest_frequency
 
@@ -24,138 +22,19 @@ from .periodogram import strongest_frequency
 class ContinuousSearch:
     """What is tried for a series at irregular times; set by hand on simulated series.
 
-    Variances are those of a series of deviation one, and the unit of time is the mean step.
-
     Attributes
     ----------
     oscillators : int
         Oscillators at most.
     patience : int
         Oscillators in a row that may not help before the search ends.
-    steps, accuracy : int, float
-        Iterations of L-BFGS at most, and the relative change of the log-likelihood at its end.
-    variances, rates, cycle_rates : tuple of float
-        Ranges of variances, and of rates of oscillators and of the Ornstein-Uhlenbeck process.
-    frequency_reach : float
-        How far a frequency may move from its start, in cycles over the span of the series.
     slack : float
         Fits are kept whose criterion exceeds the best one by less.
     """
 
     oscillators: int = 6
     patience: int = 2
-    steps: int = 60
-    accuracy: float = 1e-6
-    variances: tuple[float, float] = (1e-9, 100.0)
-    rates: tuple[float, float] = (1e-7, 1.0)
-    cycle_rates: tuple[float, float] = (1e-4, 3.0)
-    frequency_reach: float = 1.0
     slack: float = 10.0
-
-
-@dataclass(frozen=True, eq=False)
-class ContinuousFit:
-    """Components with their most likely parameters.
-
-    Attributes
-    ----------
-    components : ContinuousComponents
-    parameters : ndarray
-    loglikelihood : float
-    """
-
-    components: ContinuousComponents
-    parameters: NDArray
-    loglikelihood: float
-
-    @property
-    def values(self) -> dict[str, float]:
-        """The parameters by their names."""
-        return dict(zip(self.components.names, self.parameters.tolist(), strict=True))
-
-    @property
-    def information(self) -> float:
-        """Akaike's criterion, corrected for few samples; the place of a frequency counts twice."""
-        count = len(self.parameters) + self.components.oscillators
-        spare = max(len(self.components.times) - count - 1, 1)
-        return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare
-
-    @property
-    def frequencies(self) -> list[float]:
-        """Angular frequencies of the oscillators."""
-        return [self.values[f"frequency {k + 1}"] for k in range(self.components.oscillators)]
-
-    def at(self, times: NDArray) -> ContinuousFit:
-        """The same processes at other times."""
-        return replace(self, components=replace(self.components, times=times))
-
-    def gaussian(self, noise: NDArray | None = None) -> Gaussian:
-        """The system for the filter, with the noise of every sample if it is known."""
-        return _gaussian(self.components, self.parameters, noise)
-
-
-def _gaussian(
-    components: ContinuousComponents, parameters: NDArray, noise: NDArray | None
-) -> Gaussian:
-    H, W, P = components.matrices(parameters)
-    if noise is not None:
-        W[:, 0, 0] = noise**2
-    return Gaussian(H, W, np.zeros(len(P)), P, np.zeros(len(P), dtype=bool))
-
-
-def most_likely_at(
-    components: ContinuousComponents,
-    y: NDArray,
-    start: dict[str, float],
-    noise: NDArray | None = None,
-    search: ContinuousSearch = ContinuousSearch(),
-) -> ContinuousFit:
-    """Maximise the likelihood from a start.
-
-    Parameters
-    ----------
-    components : ContinuousComponents
-    y : ndarray
-        Without gaps, of mean zero and deviation one, one sample per time.
-    start : dict of str to float
-        Parameters to start from, by their names.
-    noise : ndarray, optional
-        Standard deviation of the noise of every sample, if it is known.
-    search : ContinuousSearch
-    """
-    record = records([y])
-
-    def negative(parameters: NDArray) -> tuple[float, NDArray]:
-        try:
-            score = value_and_gradient(_gaussian(components, parameters, noise), record)
-        except ValueError:  # rounding decides, far from all that series show
-            return np.inf, np.zeros(len(parameters))
-        return -score.value, -components.gradient(parameters, score)
-
-    first = np.array([start[name] for name in components.names])
-    bounds = np.array([_range(name, start, components.times, search) for name in components.names])
-    found = minimize(
-        negative,
-        np.clip(first, bounds[:, 0], bounds[:, 1]),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=bounds,
-        options={"maxiter": search.steps, "ftol": search.accuracy},
-    )
-    return ContinuousFit(components, found.x, -float(found.fun))
-
-
-def _range(
-    name: str, start: dict[str, float], times: NDArray, search: ContinuousSearch
-) -> tuple[float, float]:
-    """Bounds of a parameter."""
-    if name.startswith("frequency"):
-        reach = 2 * np.pi * search.frequency_reach / (times[-1] - times[0])
-        return max(start[name] - reach, 0.0), start[name] + reach
-    ends = search.variances
-    if "rate" in name:
-        ends = search.cycle_rates if name.startswith("cycle") else search.rates
-    return float(np.log(ends[0])), float(np.log(ends[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,7 +175,7 @@ class _Series:
         components = ContinuousComponents(
             self.times, drifts, cycle, len(frequencies), measured=measured
         )
-        return most_likely_at(components, self.y, values | start, self.noise, self.search)
+        return most_likely_at(components, self.y, values | start, self.noise)
 
     def with_oscillators(self, fit: ContinuousFit) -> list[ContinuousFit]:
         """Add oscillators as long as they help; all fits on the way."""

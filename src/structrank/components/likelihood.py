@@ -18,6 +18,8 @@ from .covariances import SampleCovariances
 from .dense_smoothing import ConditionedSeries
 from .model import DRIFTS, Components
 
+LikelihoodScore = Callable[[NDArray], tuple[float, NDArray]]
+
 
 @dataclass(frozen=True)
 class LikelihoodSearch:
@@ -216,6 +218,29 @@ def _largest(
 ) -> tuple[NDArray, float]:
     """The parameters with the largest likelihood, and its logarithm."""
     score = _score(components, y, noise, search)
+    pacf = np.array([name.startswith("pacf") for name in components.names])
+    lower = np.where(pacf, -search.largest_pacf, np.log(search.smallest))
+    upper = np.where(pacf, search.largest_pacf, np.log(search.largest))
+    first = np.array([start[name] for name in components.names])
+    bounds = np.column_stack([lower, upper])
+    return largest_within(score, first, bounds, search.steps, search.accuracy)
+
+
+def largest_within(
+    score: LikelihoodScore, first: NDArray, bounds: NDArray, steps: int, accuracy: float
+) -> tuple[NDArray, float]:
+    """The parameters with the largest likelihood, and its logarithm.
+
+    Parameters
+    ----------
+    score : callable
+        The log-likelihood and its gradient, as a function of the parameters.
+    first : ndarray
+        Where to start; it is moved to the bounds if it is outside.
+    bounds : ndarray, shape (parameters, 2)
+    steps, accuracy : int, float
+        Iterations of L-BFGS at most, and the relative change of the log-likelihood at its end.
+    """
 
     def negative(parameters: NDArray) -> tuple[float, NDArray]:
         try:
@@ -224,23 +249,20 @@ def _largest(
             return np.inf, np.zeros(len(parameters))
         return -value, -gradient
 
-    pacf = np.array([name.startswith("pacf") for name in components.names])
-    lower = np.where(pacf, -search.largest_pacf, np.log(search.smallest))
-    upper = np.where(pacf, search.largest_pacf, np.log(search.largest))
     found = minimize(
         negative,
-        np.clip([start[name] for name in components.names], lower, upper),
+        np.clip(first, bounds[:, 0], bounds[:, 1]),
         jac=True,
         method="L-BFGS-B",
-        bounds=np.column_stack([lower, upper]),
-        options={"maxiter": search.steps, "ftol": search.accuracy},
+        bounds=bounds,
+        options={"maxiter": steps, "ftol": accuracy},
     )
     return found.x, -float(found.fun)
 
 
 def _score(
     components: Components, y: NDArray, noise: NDArray | None, search: LikelihoodSearch
-) -> Callable[[NDArray], tuple[float, NDArray]]:
+) -> LikelihoodScore:
     """The log-likelihood and its gradient, as a function of the parameters."""
     if is_short(components, y, search):
         return SampleCovariances(components, y, noise).score
