@@ -141,7 +141,21 @@ def test_a_fit_does_not_depend_on_how_the_likelihood_is_computed(dense, rng):
     start = {**START, "frequency 1": 0.75}
     usual = most_likely_at(components, y, start)
     fit = most_likely_at(components, y, start, search=ContinuousLikelihood(dense=dense))
-    np.testing.assert_allclose(fit.loglikelihood, usual.loglikelihood, rtol=1e-5)
+    np.testing.assert_allclose(fit.loglikelihood, usual.loglikelihood, rtol=1e-6)
+
+
+def test_fits_end_where_the_likelihood_is_flat(rng):
+    times = np.sort(150 * rng.random(80))
+    y = np.cos(0.8 * times) + 0.7 * np.cos(1.9 * times + 1) + 0.2 * rng.standard_normal(80)
+    components = ContinuousComponents(times, oscillators=2)
+    start = {"white": -8.0, "size 1": -1.0, "rate 1": -6.0, "frequency 1": 0.81}
+    start |= {"size 2": -1.0, "rate 2": -6.0, "frequency 2": 1.89}
+    fit = most_likely_at(components, y, start)
+    bound = np.log(ContinuousLikelihood().rates[0]) + 1e-9
+    _, gradient = CovariancesAtTimes(components, y).score(fit.parameters)
+    inner = np.array(["rate" not in n or fit.values[n] > bound for n in components.names])
+    waves = np.array([name.startswith("frequency") for name in components.names])
+    assert np.max(np.abs(gradient / np.where(waves, 150, 1))[inner]) < 0.05
 
 
 def test_noise_below_the_digits_of_a_matrix_is_left_to_the_filter(rng):

@@ -25,6 +25,7 @@ class ContinuousLikelihood:
     ----------
     steps, accuracy : int, float
         Iterations of L-BFGS at most, and the relative change of the log-likelihood at its end.
+        169 fits took 82 at most, 23 in the median; an accuracy of 1e-7 gave the same errors.
     variances, rates, cycle_rates : tuple of float
         Ranges of variances, and of rates of oscillators and of the Ornstein-Uhlenbeck process.
     frequency_reach : float
@@ -35,7 +36,7 @@ class ContinuousLikelihood:
         the matrix takes a tenth of the time for 150 samples, a third or less for 300.
     """
 
-    steps: int = 60
+    steps: int = 200
     accuracy: float = 1e-6
     variances: tuple[float, float] = (1e-9, 100.0)
     rates: tuple[float, float] = (1e-7, 1.0)
@@ -66,10 +67,16 @@ class ContinuousFit:
 
     @property
     def information(self) -> float:
-        """Akaike's criterion, corrected for few samples; the place of a frequency counts twice."""
-        count = len(self.parameters) + self.components.oscillators
-        spare = max(len(self.components.times) - count - 1, 1)
-        return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare
+        """Akaike's criterion, corrected for few samples, and a price for the place of a frequency.
+
+        That is the price of a parameter by Schwarz's criterion, as it is the strongest of many
+        frequencies. Errors in gaps of two modes and of a sawtooth (40 draws each) were 0.060 and
+        0.387; 0.063 and 0.379 with Akaike's price, and 0.057 and 0.409 with twice this price.
+        """
+        count, samples = len(self.parameters), len(self.components.times)
+        spare = max(samples - count - 1, 1)
+        places = self.components.oscillators * float(np.log(samples))
+        return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare + places
 
     @property
     def frequencies(self) -> list[float]:
@@ -114,11 +121,19 @@ def most_likely_at(
         Standard deviation of the noise of every sample, if it is known.
     search : ContinuousLikelihood
     """
-    score = _score(components, y, noise, search)
-    first = np.array([start[name] for name in components.names])
-    bounds = np.array([_range(name, start, components.times, search) for name in components.names])
-    parameters, value = largest_within(score, first, bounds, search.steps, search.accuracy)
-    return ContinuousFit(components, parameters, value)
+    score, names = _score(components, y, noise, search), components.names
+    span = float(np.ptp(components.times))
+    # With a radian over the span as the unit of frequencies, all parameters are about as certain.
+    units = np.array([1 / span if name.startswith("frequency") else 1.0 for name in names])
+
+    def in_units(parameters: NDArray) -> tuple[float, NDArray]:
+        value, gradient = score(units * parameters)
+        return value, units * gradient
+
+    first = np.array([start[name] for name in names]) / units
+    bounds = np.array([_range(name, start, span, search) for name in names]) / units[:, None]
+    parameters, value = largest_within(in_units, first, bounds, search.steps, search.accuracy)
+    return ContinuousFit(components, units * parameters, value)
 
 
 def _score(
@@ -142,11 +157,11 @@ def _score(
 
 
 def _range(
-    name: str, start: dict[str, float], times: NDArray, search: ContinuousLikelihood
+    name: str, start: dict[str, float], span: float, search: ContinuousLikelihood
 ) -> tuple[float, float]:
     """Bounds of a parameter."""
     if name.startswith("frequency"):
-        reach = 2 * np.pi * search.frequency_reach / (times[-1] - times[0])
+        reach = 2 * np.pi * search.frequency_reach / span
         return max(start[name] - reach, 0.0), start[name] + reach
     ends = search.variances
     if "rate" in name:

@@ -175,7 +175,10 @@ class _Series:
         components = ContinuousComponents(
             self.times, drifts, cycle, len(frequencies), measured=measured
         )
-        return most_likely_at(components, self.y, values | start, self.noise)
+        # Where the noise has vanished, the likelihood is flat: from there it would not come back.
+        white = max(values["white"], start.get("white", -np.inf))
+        values |= {**start, "white": white}
+        return most_likely_at(components, self.y, values, self.noise)
 
     def with_oscillators(self, fit: ContinuousFit) -> list[ContinuousFit]:
         """Add oscillators as long as they help; all fits on the way."""
