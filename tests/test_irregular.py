@@ -15,11 +15,13 @@ from structrank.components.conditioning import records
 from structrank.components.irregular import ContinuousComponents
 from structrank.components.irregular_covariances import CovariancesAtTimes
 from structrank.components.irregular_draws import draws_at
+from structrank.components.irregular_floor import FloorAtTimes, noise_floor_at, seen_values_at
 from structrank.components.irregular_likelihood import (
     ContinuousFit,
     ContinuousLikelihood,
     most_likely_at,
 )
+from structrank.components.irregular_search import fit_irregular
 from structrank.components.periodogram import strongest_frequency
 from structrank.systems.likelihood import value_and_gradient
 from structrank.systems.smoothing import smoothed
@@ -156,6 +158,46 @@ def test_fits_end_where_the_likelihood_is_flat(rng):
     inner = np.array(["rate" not in n or fit.values[n] > bound for n in components.names])
     waves = np.array([name.startswith("frequency") for name in components.names])
     assert np.max(np.abs(gradient / np.where(waves, 150, 1))[inner]) < 0.05
+
+
+def test_the_floor_of_equal_steps_is_that_of_the_spectrum():
+    cycle = ContinuousComponents(np.arange(300.0), cycle=True)
+    fit = ContinuousFit(cycle, np.array([-3.0, 0.2, -0.5]), 0.0)
+    step = np.exp(-np.exp(-0.5))  # correlation of neighbours
+    floor = np.exp(0.2) * (1 - step) / (1 + step)
+    assert noise_floor_at(fit) == pytest.approx(floor, rel=0.01)
+    assert noise_floor_at(fit.at(np.arange(5000.0))) == pytest.approx(floor, rel=0.01)
+    close = np.arange(300.0) + 0.499 * (-1.0) ** np.arange(300)  # pairs, so that noise would show
+    assert noise_floor_at(fit.at(close)) < 0.1 * floor
+
+
+def test_values_at_seen_samples_are_those_with_more_noise(rng):
+    components, parameters, y = example(rng)
+    fit, seen = ContinuousFit(components, parameters, 0.0), ~np.isnan(y)
+    value = dict(zip(components.names, parameters, strict=True))
+    K = literal_covariance(components, value)[np.ix_(seen, seen)]
+    inverse = np.linalg.inv(K + np.exp(value["white"]) * np.eye(len(K)))
+    mean, variance, noise = seen_values_at(fit, y, FloorAtTimes(quiet=0.0))
+    assert noise == pytest.approx(np.exp(value["white"]) + np.linalg.eigvalsh(K)[0])
+    np.testing.assert_allclose(mean[seen], y[seen] - noise * (inverse @ y[seen]), atol=1e-9)
+    np.testing.assert_allclose(variance[seen], noise - noise**2 * np.diag(inverse), atol=1e-9)
+
+
+def test_more_noise_changes_only_errors_at_seen_samples(rng):
+    times = np.sort(40 * rng.random(40))
+    y = np.cumsum(rng.standard_normal(40))
+    y[20:25] = np.nan
+    fitted = fit_irregular(times[~np.isnan(y)], y[~np.isnan(y)])
+    plain, found = fitted.smooth(times, y), fitted.estimate(times, y)
+    np.testing.assert_array_equal(found.signal, plain.signal)
+    for name in ("stderr", "deviation"):
+        same = getattr(found, name) == getattr(plain, name)
+        np.testing.assert_array_equal(same, np.isnan(y))
+    noise = np.full(40, 0.3)
+    known = fit_irregular(times[~np.isnan(y)], y[~np.isnan(y)], noise[~np.isnan(y)])
+    np.testing.assert_array_equal(
+        known.estimate(times, y, noise).stderr, known.smooth(times, y, noise).stderr
+    )
 
 
 def test_noise_below_the_digits_of_a_matrix_is_left_to_the_filter(rng):

@@ -8,6 +8,8 @@ from .._array import NDArray
 from .covariances import value_and_change
 from .irregular import ContinuousComponents
 
+_Wave = tuple[NDArray, NDArray, float]  # size and decay, cosines and sines, rate
+
 
 class CovariancesAtTimes:
     """Covariances of samples at any times as a function of the parameters of their processes.
@@ -66,23 +68,36 @@ class CovariancesAtTimes:
         ValueError
             If the covariances are not positive definite, by rounding.
         """
+        covariance, variances, waves = self._parts(parameters)
+        value, change = value_and_change(covariance, self.y)
+        slopes = [self._slopes(change * decay, turn, rate) for decay, turn, rate in waves]
+        own = np.delete(np.ravel(slopes), [2] * int(self.components.cycle))
+        return value, np.append(variances * (self.parts @ change.ravel()), own)
+
+    def covariance(self, parameters: NDArray) -> NDArray:
+        """Covariances of the samples.
+
+        Parameters
+        ----------
+        parameters : ndarray
+            In the order of `ContinuousComponents.names`.
+        """
+        return self._parts(parameters)[0]
+
+    def _parts(self, parameters: NDArray) -> tuple[NDArray, NDArray, list[_Wave]]:
+        """Covariances of the samples, variances of drifts and noise, and the waves."""
         count, cycle = len(self.parts), int(self.components.cycle)
         variances = np.exp(parameters[:count])
-        waves = np.insert(parameters[count:], [2] * cycle, 0.0).reshape(-1, 3)
-        sizes, rates = np.exp(waves[:, :2]).T
-        angles = np.outer(waves[:, 2], self.times)
-        turns = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        decays = [size * np.exp(-rate * self.lags) for size, rate in zip(sizes, rates, strict=True)]
         covariance = self.fixed + (variances @ self.parts).reshape(self.fixed.shape)
-        for decay, turn in zip(decays, turns, strict=True):
+        values = np.insert(parameters[count:], [2] * cycle, 0.0).reshape(-1, 3)
+        waves = []
+        for log_size, log_rate, frequency in values:
+            rate, angles = float(np.exp(log_rate)), frequency * self.times
+            decay = np.exp(log_size) * np.exp(-rate * self.lags)
+            turn = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
             covariance += decay * (turn @ turn.T)
-        value, change = value_and_change(covariance, self.y)
-        slopes = [
-            self._slopes(change * decay, turn, rate)
-            for decay, turn, rate in zip(decays, turns, rates, strict=True)
-        ]
-        own = np.delete(np.ravel(slopes), [2] * cycle)
-        return value, np.append(variances * (self.parts @ change.ravel()), own)
+            waves.append((decay, turn, rate))
+        return covariance, variances, waves
 
     def _slopes(self, weights: NDArray, turn: NDArray, rate: float) -> tuple[float, float, float]:
         """Derivatives by logarithms of variance and rate, and by the frequency, of one wave."""

@@ -9,6 +9,7 @@ import numpy as np
 from .._array import NDArray
 from ..systems.chunks import Gaussian
 from ..systems.likelihood import value_and_gradient
+from ..systems.smoothing import smoothed
 from .conditioning import records
 from .irregular import ContinuousComponents
 from .irregular_covariances import CovariancesAtTimes
@@ -90,6 +91,11 @@ class ContinuousFit:
     def gaussian(self, noise: NDArray | None = None) -> Gaussian:
         """The system for the filter, with the noise of every sample if it is known."""
         return _gaussian(self.components, self.parameters, noise)
+
+    def signal(self, y: NDArray, noise: NDArray | None = None) -> tuple[NDArray, NDArray]:
+        """Mean and variance of the series without its white noise, given samples with gaps."""
+        found = smoothed(self.gaussian(noise), records([y]))
+        return found.states[:, :, 0, 0] @ self.components.shown, found.signal_variances[:, 0, 0]
 
 
 def _gaussian(

@@ -10,11 +10,11 @@ import numpy as np
 
 from .._array import NDArray
 from .._watch import tell, time_is_up
-from ..systems.smoothing import smoothed
-from .conditioning import records
 from .irregular import ContinuousComponents
+from .irregular_floor import seen_values_at
 from .irregular_likelihood import ContinuousFit, most_likely_at
 from .mixture import Averaging, SeriesEstimate
+from .noise_floor import SeenValues
 from .periodogram import strongest_frequency
 
 
@@ -82,13 +82,10 @@ class ContinuousSeries:
         """
         y, at = (samples - self.offset) / self.scale, times / self.unit
         own = None if noise is None else noise / self.scale
-        means, variances = [], []
-        for fit in self.fits:
-            found = smoothed(fit.at(at).gaussian(own), records([y]))
-            means.append(found.states[:, :, 0, 0] @ fit.components.shown)
-            variances.append(found.signal_variances[:, 0, 0])
-        mean = self.weights @ np.array(means)
-        variance = self.weights @ (np.array(variances) + (np.array(means) - mean) ** 2)
+        found = [fit.at(at).signal(y, own) for fit in self.fits]
+        means, variances = (np.array(part) for part in zip(*found, strict=True))
+        mean = self.weights @ means
+        variance = self.weights @ (variances + (means - mean) ** 2)
         sigma = None
         if own is None:
             white = np.sqrt(self.weights @ [np.exp(fit.values["white"]) for fit in self.fits])
@@ -100,6 +97,25 @@ class ContinuousSeries:
             factor * np.sqrt(variance + own**2),
             sigma,
         )
+
+    def estimate(
+        self, times: NDArray, samples: NDArray, noise: NDArray | None = None
+    ) -> SeriesEstimate:
+        """The same, with errors at seen samples for as much noise as there can be.
+
+        Parameters
+        ----------
+        times, samples, noise : ndarray
+            As for `smooth`.
+        """
+        found = self.smooth(times, samples, noise)
+        if noise is not None:
+            return found
+        y, at = (samples - self.offset) / self.scale, times / self.unit
+        each = [seen_values_at(fit.at(at), y) for fit in self.fits]
+        seen = SeenValues.average(each, self.weights, ~np.isnan(y), self.offset, self.scale)
+        stderr, deviation = seen.errors(found.signal, self.optimism, found.stderr, found.deviation)
+        return replace(found, stderr=stderr, deviation=deviation)
 
 
 def fit_irregular(

@@ -165,13 +165,7 @@ class FittedSeries:
             return None
         record = (samples - self.offset) / self.scale
         found = [seen_values(fit, record) for fit in self.fits]
-        means, variances = (np.array(part) for part in list(zip(*found, strict=True))[:2])
-        mean = self.weights @ means
-        variance = self.weights @ (variances + (means - mean) ** 2)
-        noise = float(self.weights @ [noise for *_, noise in found])
-        unit = self.scale**2
-        seen = ~np.isnan(samples)
-        return SeenValues(seen, self.offset + self.scale * mean, unit * variance, unit * noise)
+        return SeenValues.average(found, self.weights, ~np.isnan(samples), self.offset, self.scale)
 
     def _average(
         self, found: Sequence[tuple[NDArray, NDArray]], noise: NDArray | None

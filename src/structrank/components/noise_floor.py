@@ -10,6 +10,7 @@ noise. The division into signal and noise does not matter for values that are no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,6 +60,31 @@ class SeenValues:
     variance: NDArray
     noise: float | NDArray
 
+    @classmethod
+    def average(
+        cls,
+        found: Sequence[tuple[NDArray, NDArray, float]],
+        weights: NDArray,
+        seen: NDArray,
+        offset: float,
+        scale: float,
+    ) -> SeenValues:
+        """Average of several fits, from mean, variance and noise of each.
+
+        Parameters
+        ----------
+        found : sequence of tuple
+            As `seen_values` returns them.
+        weights, seen : ndarray
+        offset, scale : float
+            What was subtracted from the series, and what it was divided by then.
+        """
+        means, variances = (np.array(part) for part in list(zip(*found, strict=True))[:2])
+        mean = weights @ means
+        variance = weights @ (variances + (means - mean) ** 2)
+        noise = float(weights @ [noise for *_, noise in found])
+        return cls(seen, offset + scale * mean, scale**2 * variance, scale**2 * noise)
+
     def mean_square_errors(self, signal: NDArray, scale: float) -> NDArray:
         """Mean square errors of a signal at seen samples, which may be any estimate of it.
 
@@ -74,6 +100,22 @@ class SeenValues:
         distance = np.where(self.seen, signal - self.mean, 0.0)
         mean = np.sum(distance**2, axis=0) / np.sum(self.seen, axis=0)
         return np.asarray(scale**2 * self.variance + mean)
+
+    def errors(
+        self, signal: NDArray, scale: float, stderr: NDArray, deviation: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """Errors of a signal and of new samples, as deviations; elsewhere what is given.
+
+        Parameters
+        ----------
+        signal, scale
+            As for `mean_square_errors`.
+        stderr, deviation : ndarray
+            Those of values that are not seen.
+        """
+        squares = self.mean_square_errors(signal, scale)
+        new = np.sqrt(squares + scale**2 * self.noise)
+        return np.where(self.seen, np.sqrt(squares), stderr), np.where(self.seen, new, deviation)
 
 
 def noise_floor(fit: ComponentFit, rule: FloorRule = FloorRule()) -> float:
@@ -129,7 +171,22 @@ def seen_values(
     values = {**fit.values, "white": np.log(white)}
     fit = replace(fit, parameters=np.array([values[name] for name in fit.components.names]))
     ((signal, own),) = fit.signals([record])
+    return (*with_more_noise(record, signal, own, white, noise), float(noise))
+
+
+def with_more_noise(
+    record: NDArray, signal: NDArray, own: NDArray, white: float, noise: float
+) -> tuple[NDArray, NDArray]:
+    """Mean and variance of the signal at seen samples if more of it is noise.
+
+    Parameters
+    ----------
+    record : ndarray
+    signal, own : ndarray
+        Mean and variance of the signal if the noise has the variance `white`.
+    white, noise : float
+        Variances of the noise.
+    """
     ratio = noise / white
     mean = record - ratio * (record - signal)
-    variance = noise - ratio**2 * (white - own)
-    return mean, np.maximum(variance, 0.0), float(noise)
+    return mean, np.maximum(noise - ratio**2 * (white - own), 0.0)

@@ -208,7 +208,7 @@ class _Series:
     def estimate(self, fitted: ContinuousSeries) -> Estimate:
         """The series at all times, in the order given."""
         t, y, noise = self.sorted
-        found, back = fitted.smooth(t, y, noise), np.argsort(self.order)
+        found, back = fitted.estimate(t, y, noise), np.argsort(self.order)
 
         def errors(n: int, rng: np.random.Generator) -> NDArray:
             return irregular_draws(fitted, t, y, noise, n, rng)[:, back]

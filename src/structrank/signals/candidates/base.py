@@ -57,10 +57,7 @@ class ErrorProfile:
         stderr = deviation * self.share
         if self.seen is None:
             return stderr, deviation
-        squares = self.seen.mean_square_errors(signal, size)
-        new = np.sqrt(squares + size**2 * self.seen.noise)
-        where = self.seen.seen
-        return np.where(where, np.sqrt(squares), stderr), np.where(where, new, deviation)
+        return self.seen.errors(signal, size, stderr, deviation)
 
 
 UNIFORM = ErrorProfile(np.ones(()), np.ones(()))
