@@ -23,6 +23,7 @@ from structrank.components.likelihood import (
     without_vanished,
 )
 from structrank.components.noise_floor import noise_floor, seen_values
+from structrank.components.search import ComponentSearch
 from structrank.components.seasons import find_seasons
 from structrank.signals.filling import keep_samples
 from structrank.signals.stacking import simplex_weights
@@ -236,17 +237,37 @@ def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
 
 def test_fits_to_a_stretch_are_compared_on_the_whole_series(rng):
     """The stretch with most samples is a straight line, the series is not."""
-    t = np.arange(1600)
-    truth = np.where(t < 1000, 0.0, 0.01 * (t - 1000)) + 0.5 * np.cos(2 * np.pi * t / 12)
-    y = truth + 0.1 * rng.standard_normal(1600)
-    y[1100:] = np.where(rng.random(500) < 0.3, np.nan, y[1100:])
-    fitted = fit_series(y)
+    t = np.arange(500)
+    truth = np.where(t < 300, 0.0, 0.02 * (t - 300)) + 0.5 * np.cos(2 * np.pi * t / 12)
+    y = truth + 0.1 * rng.standard_normal(500)
+    y[350:] = np.where(rng.random(150) < 0.3, np.nan, y[350:])
+    fitted = fit_series(y, ComponentSearch(stretch=300))
     for fit in fitted.fits:
         system = fit.components.system(fit.parameters)
         value = system.loglikelihood(((y - fitted.offset) / fitted.scale)[:, None])
         np.testing.assert_allclose(fit.loglikelihood, value)
     (found,) = fitted.smooth([y])
-    assert np.sqrt(np.mean((found.signal - truth)[np.isnan(y)] ** 2)) < 0.1
+    assert np.sqrt(np.mean((found.signal - truth)[np.isnan(y)] ** 2)) < 0.05
+
+
+def test_a_long_autoregressive_part_moves_from_its_start(rng):
+    """Its first trial step must not lead to all bounds, where covariances are not definite."""
+    t = np.arange(300)
+    y = np.cos(0.3 * t) + np.cos(0.5 * t) + 0.1 * np.cumsum(rng.standard_normal(300))
+    y[rng.random(300) < 0.3] = np.nan
+    y = (y - np.nanmean(y)) / np.nanstd(y)
+    components = Components(300, order=16)
+    start = {name: 0.0 for name in components.names} | {"white": -7.0, "pacf 1": 2.0}
+    first = [start[name] for name in components.names]
+    fit = most_likely(components, y, start)
+    assert fit.loglikelihood > SampleCovariances(components, y).score(np.array(first))[0] + 100
+
+
+@pytest.mark.parametrize(("samples", "kept"), [(100, ()), (1000, ("slope",))])
+def test_small_drifts_of_slopes_count_in_long_series(samples, kept):
+    components = Components(samples, slope=True, drifts=("level", "slope"))
+    fit = ComponentFit(components, np.log([0.1, 1e-7, 1e-8]), 0.0, samples)
+    assert without_vanished(fit).components.drifts == kept
 
 
 def sample_covariances(components, parameters):

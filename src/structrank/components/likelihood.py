@@ -32,9 +32,13 @@ class LikelihoodSearch:
     accuracy : float
         It ends when the log-likelihood changes by less, relatively.
     smallest, largest : float
-        Bounds of variances, for a series of deviation one.
+        Bounds of variances, for a series of deviation one. The first one has no upper bound:
+        samples bound the white noise by themselves.
     vanished : float
         Components with a smaller variance are left out.
+    samples : int
+        Longest series for which these two hold for the slope. The variance of what its drift adds
+        up to grows with the third power of the length, so they fall with it for longer ones.
     largest_pacf : float
         Bound of the inverse hyperbolic tangent of a partial autocorrelation.
     dense : float
@@ -51,9 +55,15 @@ class LikelihoodSearch:
     smallest: float = 1e-7
     largest: float = 100.0
     vanished: float = 2e-7
+    samples: int = 100
     largest_pacf: float = 4.0
     dense: float = 1e4
     most_dense: int = 400
+
+    def least(self, variance: float, name: str, samples: int) -> float:
+        """Logarithm of a limit of variances, for one of them and the length of the series."""
+        longer = max(samples / self.samples, 1.0) if name == "slope" else 1.0
+        return float(np.log(variance) - 3 * np.log(longer))
 
 
 def is_short(
@@ -219,8 +229,10 @@ def _largest(
     """The parameters with the largest likelihood, and its logarithm."""
     score = _score(components, y, noise, search)
     pacf = np.array([name.startswith("pacf") for name in components.names])
-    lower = np.where(pacf, -search.largest_pacf, np.log(search.smallest))
+    least = [search.least(search.smallest, name, len(y)) for name in components.names]
+    lower = np.where(pacf, -search.largest_pacf, least)
     upper = np.where(pacf, search.largest_pacf, np.log(search.largest))
+    upper[:1] = np.inf  # a variance: if all had two bounds, the first step would lead to them
     first = np.array([start[name] for name in components.names])
     bounds = np.column_stack([lower, upper])
     return largest_within(score, first, bounds, search.steps, search.accuracy)
@@ -285,10 +297,14 @@ def without_vanished(
     fit : ComponentFit
     search : LikelihoodSearch
     """
-    small, values = np.log(search.vanished), fit.values
-    components = fit.components
-    kept = tuple(name for name in DRIFTS if values.get(name, -np.inf) > small)
-    order = components.order if values.get("autoregression", -np.inf) > small else 0
+    components, values = fit.components, fit.values
+
+    def lasts(name: str) -> bool:
+        small = search.least(search.vanished, name, components.samples)
+        return values.get(name, -np.inf) > small
+
+    kept = tuple(name for name in DRIFTS if lasts(name))
+    order = components.order if lasts("autoregression") else 0
     components = replace(components, drifts=kept, order=order)
     parameters = np.array([values[name] for name in components.names])
     return replace(fit, components=components, parameters=parameters)

@@ -28,6 +28,10 @@ class ComponentSearch:
         Longest stretch of a series that parameters are fitted to, which bounds the time.
     cycles : int
         Known seasons that fit into that stretch, at least.
+    change : float
+        By how much the log-likelihood of one sample is less in the whole series than in that
+        stretch, at most: else parameters are fitted to another stretch as well. Chance changes it
+        by a tenth of that, and noise of a quarter more by all of it.
     doubtful, certain : float
         Gain of a season from which on it is tried, and from which on nothing else is.
     most_order : int
@@ -44,6 +48,7 @@ class ComponentSearch:
 
     stretch: int = 1000
     cycles: int = 3
+    change: float = 0.2
     doubtful: float = -6.0
     certain: float = 20.0
     most_order: int = 20
@@ -96,17 +101,17 @@ def fit_series(
     True
     """
     offset, scale = float(np.nanmean(y)), float(np.nanstd(y)) or 1.0
-    known = known_seasons((y - offset) / scale, periods) if periods else None
+    whole = _Series((y - offset) / scale, None if noise is None else noise / scale)
+    known = known_seasons(whole.y, periods) if periods else None
     part = fitted_part(y, periods, search)
-    noise = None if noise is None else noise / scale
-    series = _Series((y[part] - offset) / scale, None if noise is None else noise[part])
+    series = whole.part(part)
     tried = _seasons(series.y, search) if known is None else [known, ()]
-    fits = [fit for seasons in tried for fit in _fits(series, seasons, search)]
-    if len(series.y) < len(y):  # what is likely for a stretch may not be for the series
-        fits = [fit.over((y - offset) / scale, noise) for fit in fits]
+    fits = _fits_with(series, tried, search)
+    if len(series.y) < len(y):
+        fits = _over_all(whole, part, fits, tried, search)
     fits.sort(key=lambda fit: fit.information)
     kept = [fit for fit in fits if fit.information <= fits[0].information + search.slack]
-    return FittedSeries(kept, offset, scale, noise=noise)
+    return FittedSeries(kept, offset, scale, noise=whole.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +120,10 @@ class _Series:
 
     y: NDArray
     noise: NDArray | None
+
+    def part(self, part: slice) -> _Series:
+        """A stretch of it, which keeps the offset and the scale of the whole."""
+        return _Series(self.y[part], None if self.noise is None else self.noise[part])
 
     def fitted(self, components: Components, start: dict[str, float]) -> ComponentFit:
         return most_likely(components, self.y, start, noise=self.noise)
@@ -171,6 +180,38 @@ def _seasons(y: NDArray, search: ComponentSearch) -> list[Seasons]:
     if double and any(harmonic % 2 for harmonic in double[0].harmonics):
         return [(best,), (double[0],)]
     return [(best,)]
+
+
+def _over_all(
+    whole: _Series,
+    part: slice,
+    fits: list[ComponentFit],
+    tried: Sequence[Seasons],
+    search: ComponentSearch,
+) -> list[ComponentFit]:
+    """Fits to a stretch with their likelihoods for the series; of another stretch if they differ.
+
+    What is likely for a stretch may not be for the series: a straight line that bends later.
+    """
+    found = [fit.over(whole.y, whole.noise) for fit in fits]
+    if max(map(_of_one, found)) < max(map(_of_one, fits)) - search.change:
+        beyond = ~np.isnan(whole.y)
+        beyond[part] = False
+        other = whole.part(stretch_with_most(beyond, part.stop - part.start))
+        found += [fit.over(whole.y, whole.noise) for fit in _fits_with(other, tried, search)]
+    return found
+
+
+def _of_one(fit: ComponentFit) -> float:
+    """The log-likelihood of one sample."""
+    return fit.loglikelihood / max(fit.seen, 1)
+
+
+def _fits_with(
+    series: _Series, tried: Sequence[Seasons], search: ComponentSearch
+) -> list[ComponentFit]:
+    """The fits with each of the seasons that are tried."""
+    return [fit for seasons in tried for fit in _fits(series, seasons, search)]
 
 
 def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> list[ComponentFit]:
