@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import NDArray
 from .autoregression import burg
-from .likelihood import ComponentFit, most_likely
+from .likelihood import ComponentFit, LikelihoodSearch, most_likely
 from .mixture import FittedSeries
 from .model import Components, Season
 from .seasons import SeasonSearch, find_seasons, known_seasons
@@ -38,6 +38,10 @@ class ComponentSearch:
         Highest order of the autoregressive part.
     samples_per_order : int
         Samples for each order, at least.
+    steps : int
+        Iterations of a fit with a longer autoregressive part, which has many parameters. With 40,
+        series of 300 to 720 samples take half as long again, with 1.01 (single samples) and 0.97
+        (blocks) of the errors in gaps (six series).
     passes : int
         Times that gaps are filled and the autoregressive part is found anew.
     slack : float
@@ -53,6 +57,7 @@ class ComponentSearch:
     certain: float = 20.0
     most_order: int = 20
     samples_per_order: int = 8
+    steps: int = 12
     passes: int = 2
     slack: float = 10.0
     starts: dict[str, float] = field(
@@ -125,8 +130,13 @@ class _Series:
         """A stretch of it, which keeps the offset and the scale of the whole."""
         return _Series(self.y[part], None if self.noise is None else self.noise[part])
 
-    def fitted(self, components: Components, start: dict[str, float]) -> ComponentFit:
-        return most_likely(components, self.y, start, noise=self.noise)
+    def fitted(
+        self,
+        components: Components,
+        start: dict[str, float],
+        search: LikelihoodSearch = LikelihoodSearch(),
+    ) -> ComponentFit:
+        return most_likely(components, self.y, start, search, noise=self.noise)
 
     def components(self, seasons: Seasons, **parts: Any) -> Components:
         """Components of this series with one season, two, or none."""
@@ -224,10 +234,11 @@ def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> list[Co
     fits.append(series.fitted(trend, smooth))
     best = min(fits, key=lambda fit: fit.information)
     start = _autoregressive(series, best, seasons, search)
-    fits.append(series.fitted(start.components, start.values))
+    few = LikelihoodSearch(steps=search.steps)
+    fits.append(series.fitted(start.components, start.values, few))
     level = replace(start.components, drifts=("level", *seasonal))
     values = {**search.starts, **start.values, **fits[-1].values, "level": -7.0}
-    fits.append(series.fitted(level, values))
+    fits.append(series.fitted(level, values, few))
     return fits
 
 
