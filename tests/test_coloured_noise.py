@@ -23,8 +23,9 @@ from structrank.io.saved_results import decoded, encoded
 from structrank.modal.coloured_search import ColouredSearch, coloured_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.noise_fit import fit_last, fit_noise, whitened
+from structrank.signals.candidates import FitOfModes
 from structrank.signals.channel_estimate import merged
-from structrank.signals.coloured_modes import coloured_fit, may_be_coloured
+from structrank.signals.coloured_modes import coloured_fit, may_be_coloured, may_be_trusted
 from structrank.signals.direct_modes import DirectFit, direct_fit
 from structrank.signals.estimates import Estimate
 from structrank.signals.filling import keep_samples
@@ -295,6 +296,20 @@ def test_white_noise_is_left_white():
     assert not may_be_coloured(white.fit)
     assert coloured_fit(problem, Known(), white) is None
     assert coloured_fit(problem, Known(), None) is None  # after a search
+
+
+def test_modes_in_much_coloured_noise_are_searched_where_no_others_compete():
+    """They would not be trusted beside other estimates, as the search itself says."""
+    rng, t = np.random.default_rng(0), np.arange(100)
+    samples = np.cos(0.8 * t) + ar_noise(100, rng, phi=0.6, size=0.9)
+    problem = hankel_problem(samples)
+    white = direct_fit(problem, Known())
+    assert not may_be_trusted(white.fit)
+    coloured = coloured_fit(problem, Known(), white)
+    assert not coloured.trusted
+    first = FitOfModes().first_estimate(problem, Known())
+    np.testing.assert_array_equal(first.estimate.signal, white.fit.y)
+    np.testing.assert_array_equal(first.alone().signal, coloured.fit.y)
 
 
 def test_noise_that_is_slow_or_not_for_one_series_is_not_modelled():

@@ -338,3 +338,17 @@ def test_a_mode_below_rounding_stays_where_it_is():
     np.testing.assert_allclose(
         moved.frequencies[:, 0], [0.101 + 1e-3 / 1.01 / (2 * np.pi), 0.3], rtol=1e-12
     )
+
+
+def test_modes_that_leave_much_need_no_convex_solution(monkeypatch):
+    rng, t = np.random.default_rng(0), np.arange(60)
+    noise = rng.standard_normal(60)
+    noise[rng.random(60) < 0.3] = np.nan
+
+    def solve(*arguments):
+        raise AssertionError("a convex solution was asked for")
+
+    monkeypatch.setattr("structrank.signals.estimation.solve_and_refit", solve)
+    assert np.all(np.isfinite(recover(5 + noise).signal))
+    with pytest.raises(AssertionError, match="was asked for"):
+        recover(np.exp(-0.1 * t) * np.cos(0.5 * t) + 0.1 * noise)

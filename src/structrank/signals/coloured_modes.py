@@ -46,6 +46,9 @@ class ColouredTrust:
     share : float
         The same for modes that are trusted: if it is more, estimates that predict the noise are
         tried too.
+    more : float
+        The same for modes that were found for white noise, over that share, at most, if modes in
+        coloured noise could be trusted: there are hardly more of them, so they leave no less.
     search : ColouredSearch
     """
 
@@ -56,6 +59,7 @@ class ColouredTrust:
     memories: float = 3.0
     most: float = 1.0
     share: float = 0.25
+    more: float = 1.2
     search: ColouredSearch = field(default_factory=ColouredSearch)
 
 
@@ -112,6 +116,18 @@ def coloured_fit(
         return None
     fit = without_idle_dampings(fit, known.sigma, search)
     return DirectFit(fit, _trusted(fit, found.noise, known, search, trust))
+
+
+def may_be_trusted(white: Refit, trust: ColouredTrust = ColouredTrust()) -> bool:
+    """Return whether modes in coloured noise could be trusted, before they are searched for.
+
+    Parameters
+    ----------
+    white : Refit
+        Modes that were fitted for white noise.
+    trust : ColouredTrust
+    """
+    return _share(white) <= trust.more * trust.share
 
 
 def _applies(problem: Problem, known: Known, trust: ColouredTrust) -> bool:

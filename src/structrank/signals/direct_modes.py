@@ -152,7 +152,7 @@ def direct_fit(
     met, white = explained(problem, modes, search)
     rounded = is_rounded(to_numpy(problem.b)[problem.seen])  # modes do not meet them exactly
     if not (met or given):
-        greedy = replace(search.greedy, patient_numbers=0) if rounded else search.greedy
+        greedy = _impatient(search.greedy) if rounded else search.greedy
         with watched(search.greedy_share * seconds_left()):
             modes = greedy_modes(problem, rank=known.rank, undamped=undamped, search=greedy)
         met, white = explained(problem, modes, search)
@@ -220,6 +220,11 @@ def without_idle_dampings(
         if time_is_up():
             break
     return fit
+
+
+def _impatient(greedy: GreedySearch) -> GreedySearch:
+    """The search where no modes are expected to meet the samples exactly."""
+    return replace(greedy, patient_numbers=0)
 
 
 def _met(problem: Problem, y: Array, search: DirectSearch) -> bool:
@@ -317,6 +322,8 @@ def fit_anew(
 ) -> Array:
     """Return the signal of modes that are found without a part of the samples.
 
+    It is for samples that modes of all of them do not meet exactly, and no others do here.
+
     Parameters
     ----------
     problem : Problem
@@ -331,7 +338,8 @@ def fit_anew(
         Zero if no modes are found.
     """
     without = problem.without(part)
-    modes = greedy_modes(without, rank=known.rank, undamped=known.undamped)
+    greedy = _impatient(search.greedy)
+    modes = greedy_modes(without, rank=known.rank, undamped=known.undamped, search=greedy)
     if modes is None:
         return 0 * problem.backprojection
     return fit_without(problem, modes, part, known, search)

@@ -31,7 +31,7 @@ class Effort:
     short : int
         Largest number of values of a signal for which the convex solution and the fit of its modes
         compete even so. On longer series they took most of the time and were never chosen
-        (23 series, 30% missing at random and in blocks).
+        (23 series, 30% missing at random and in blocks), and sums of modes had the same errors.
     first_share : float
         Share of a time limit after which the search for modes ends, if others compete. Taste.
     parts : HeldOutParts
@@ -44,7 +44,7 @@ class Effort:
         How the rank of a forecast is chosen.
     """
 
-    short: int = 200
+    short: int = 140
     first_share: float = 0.5
     parts: HeldOutParts = field(default_factory=HeldOutParts)
     candidates: Sequence[Candidate] = CANDIDATES

@@ -83,6 +83,10 @@ class Estimate:
         return self.new_sample - width, self.new_sample + width
 
 
+def _nothing() -> None:
+    """Nothing is clear."""
+
+
 @dataclass(frozen=True, eq=False)
 class FirstEstimate:
     """An estimate that needs no convex solution.
@@ -92,13 +96,14 @@ class FirstEstimate:
     estimate : Estimate
     trusted : bool
         No other estimate could be better, so none is tried.
-    alone : Estimate or None
-        What to return at once if no estimate of another kind competes; None if nothing is clear.
+    alone : callable
+        Returns what to return at once if no estimate of another kind competes; None if nothing is
+        clear.
     """
 
     estimate: Estimate
     trusted: bool
-    alone: Estimate | None = None
+    alone: Callable[[], Estimate | None] = _nothing
 
 
 def interval_reach(level: float) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import NDArray
+from .._array import NDArray, to_numpy
 from .._watch import seconds_left, tell, time_is_up, watched
 from ..modal.modes import NoModes
 from ..model.objective import natural_lam
@@ -110,7 +110,8 @@ def best_estimate(
     early = [c for c in competing if large or free or not c.from_solution]
     predictions = _predictions(early, trial)
     solution = None
-    if not _needs_no_solution(competing, predictions, free, rule):
+    doubtful = first is not None and _leaves_much(problem, first.estimate, rule)
+    if not _needs_no_solution(competing, predictions, free, doubtful, rule):
         solution = _first_solution(problem, known, large)
     if solution is not None:
         alone = len(competing) == 1 or time_is_up()
@@ -146,9 +147,9 @@ def _first_estimate(
     with watched(share * seconds_left()):
         for candidate in competing:
             first = candidate.first_estimate(problem, known)
-            if first is not None and first.alone is not None and len(competing) == 1:
-                return FirstEstimate(first.alone, trusted=True), candidate
             if first is not None:
+                alone = first.alone() if len(competing) == 1 else None
+                first = first if alone is None else FirstEstimate(alone, trusted=True)
                 return first, candidate
     return None, competing[0]
 
@@ -189,18 +190,28 @@ def _needs_no_solution(
     competing: Sequence[Candidate],
     predictions: Sequence[Prediction],
     free: bool,
+    doubtful: bool,
     rule: ChoiceRule,
 ) -> bool:
     """Whether no candidate needs the convex solution, or none that might win.
 
     That is so if even modes that were found with the held-out samples predict them less well than
-    a candidate of its own weight, which is made for such signals.
+    a candidate of its own weight, which is made for such signals. If there is such a candidate, and
+    those modes are doubtful, they are found anew without held-out samples, not by that solution.
     """
     if not any(c.from_solution for c in competing) or (predictions and time_is_up()):
         return True
     suited = free and any(p.candidate.weighted for p in predictions)
     modes = any(p.candidate.from_solution for p in predictions)
-    return suited and modes and not choose(predictions, rule)[0].candidate.preferred
+    if not (suited and modes):
+        return False
+    return doubtful or not choose(predictions, rule)[0].candidate.preferred
+
+
+def _leaves_much(problem: Problem, first: Estimate, rule: ChoiceRule) -> bool:
+    """Whether modes leave so much of the samples that others would not explain them either."""
+    variance = float(np.var(to_numpy(problem.b)[problem.seen]))
+    return first.sigma is not None and first.sigma**2 > rule.most_left * variance
 
 
 def _mean_error(predictions: Sequence[Prediction]) -> float:

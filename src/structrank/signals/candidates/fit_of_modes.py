@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ...modal.restarts import modes_by_restarts
 from ...model.problem import Problem
 from ...model.scale import is_rounded
 from ...solvers.result import Result
-from ..coloured_modes import coloured_fit
+from ..coloured_modes import coloured_fit, may_be_trusted
 from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_anew, fit_without
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
@@ -55,13 +56,19 @@ class FitOfModes(Candidate):
         if self.found is not None:
             return FirstEstimate(_estimate(self.found.fit, known.levels), self.found.trusted)
         found = direct_fit(problem, known, self.search)
-        coloured = coloured_fit(problem, known, found, self.search)
-        if coloured is not None and (coloured.trusted or found is None):
-            estimate = _estimate(coloured.fit)
-            return FirstEstimate(estimate, coloured.trusted, estimate)
+        search = cache(partial(coloured_fit, problem, known, found, self.search))
+        if found is None or may_be_trusted(found.fit):
+            coloured = search()
+            if coloured is not None and (coloured.trusted or found is None):
+                estimate = _estimate(coloured.fit)
+                return FirstEstimate(estimate, coloured.trusted, lambda: estimate)
         if found is None:
             return None
-        alone = None if coloured is None else _estimate(coloured.fit)
+
+        def alone() -> Estimate | None:
+            coloured = search()
+            return None if coloured is None else _estimate(coloured.fit)
+
         return FirstEstimate(_estimate(found.fit, known.levels), found.trusted, alone)
 
     def last_estimate(self, problem: Problem, known: Known) -> Estimate | None:
@@ -130,7 +137,8 @@ class _DoubtfulPrediction(_ModalPrediction):
         """Return the prediction by modes that are found without the held-out samples."""
         trial = self._trial
         problem = reweighted(trial.problem, trial.known.weights)
-        signals = [fit_anew(problem, part, trial.known) for part in trial.parts]
+        search = self._modes.search
+        signals = [fit_anew(problem, part, trial.known, search) for part in trial.parts]
         return _ModalPrediction(self._modes, trial.residual(signals), self._estimate)
 
 
