@@ -215,12 +215,27 @@ def test_proof_ends_as_soon_as_it_is_good_enough_or_hopeless(kind, seed):
     assert proven(0.1 * true) == np.inf
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-60])
 @pytest.mark.parametrize("beside", [0.0, 1e-20, 0.3])
-def test_room_is_what_the_other_blocks_leave(beside):
-    norms = np.array([[0.5, beside], [beside, 0.0]])
-    room = _room(norms, 1.0)
+def test_room_is_what_the_other_blocks_leave(beside, unit):
+    norms = unit * np.array([[0.5, beside], [beside, 0.0]])
+    room = _room(norms, unit) / unit
     assert np.linalg.norm([[0.5, beside], [beside, room]], 2) == pytest.approx(1.0)
-    assert _room(norms, 0.4) == 0.0
+    assert _room(norms, 0.4 * unit) == 0.0
+
+
+def test_samples_of_any_unit_are_solved_in_as_many_iterations(rng):
+    S = Hankel(700, window=350)  # too large for a matrix
+    y = 2 * np.cos(0.3 * np.arange(700)) + rng.standard_normal(700)
+
+    def solved(unit):
+        b = unit * y
+        problem = Problem(S, b, 0.3 * mu_max(Problem(S, b, 1.0)))
+        return gcgls(problem, 1.0, stop=Stop(10, None, None, gap=1e-3))
+
+    usual, small = solved(1.0), solved(2.0**-200)
+    assert small.iterations == usual.iterations
+    assert small.gap == pytest.approx(usual.gap, rel=1e-6)
 
 
 @pytest.mark.parametrize("top_value", [0.0, 0.2, 0.5, 3.0])

@@ -183,17 +183,17 @@ def _single(X: LowRank) -> bool:
 
 def _norm_for(objective: Penalized, point: Point, gap: float, proof: Proof) -> float:
     """The largest norm of the gradient, of at least mu, that proves a gap."""
-    held = [(objective, point)]
+    mu, held = objective.mu, [(objective, point)]
 
-    def excess(norm: float) -> float:
-        return _relative_gap(*held[0], norm, proof) - gap
+    def excess(factor: float) -> float:  # brentq is exact to 2e-12, so the unit is mu
+        return _relative_gap(*held[0], factor * mu, proof) - gap
 
-    low, high = objective.mu, 2 * objective.mu  # beyond twice mu no gap is of use
+    low, high = 1.0, 2.0  # beyond twice mu no gap is of use
     if excess(low) >= 0:
-        return low
+        return mu
     found = float(brentq(excess, low, high)) if excess(high) > 0 else high
     held.clear()  # brentq leaves its function in a cycle, which would keep the point
-    return found
+    return found * mu
 
 
 def _relative_gap(

@@ -139,12 +139,12 @@ def _norm(block: Array, lengths: NDArray) -> float:
 def _room(norms: NDArray, limit: float) -> float:
     """How large the last entry of a 2 x 2 matrix may be for a norm of at most `limit`, or 0."""
 
-    def excess(last: float) -> float:
-        return float(np.linalg.norm([norms[0], [norms[1, 0], last]], 2)) - limit
+    def excess(share: float) -> float:  # brentq is exact to 2e-12, so the unit is the limit
+        return float(np.linalg.norm([norms[0], [norms[1, 0], share * limit]], 2)) - limit
 
-    if excess(limit) <= 0:  # nothing is beside the last entry, up to rounding
+    if excess(1.0) <= 0:  # nothing is beside the last entry, up to rounding
         return limit
-    return float(brentq(excess, 0.0, limit)) if excess(0.0) < 0 else 0.0
+    return limit * float(brentq(excess, 0.0, 1.0)) if excess(0.0) < 0 else 0.0
 
 
 def _dense_norm(gradient: Gradient, reference: Array, proof: Proof) -> float:
