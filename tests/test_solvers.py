@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from structrank import (
 from structrank._array import inner, to_numpy
 from structrank.model.certificate import penalized_gap
 from structrank.model.linalg import SingularPairs
+from structrank.solvers import algorithm_1
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.corrective import CorrectiveMemory, CorrectiveSteps
 from structrank.solvers.driver import iterate
@@ -459,6 +461,22 @@ def test_pairs_that_the_factors_contain_are_left_out(rng):
     np.testing.assert_allclose(new.U, U[:, [0, 1, 3]])
     np.testing.assert_allclose(new.V, V[:, [0, 1, 3]])
     assert new_pairs(top, X) is top  # small factors
+
+
+@pytest.mark.filterwarnings("ignore::structrank.ConvergenceWarning")
+def test_pairs_are_left_out_only_before_a_local_search(monkeypatch, rng):
+    S, b = Hankel(40, window=20), random_array(rng, 40, complex)
+    problem = Problem(S, b, 0.3 * mu_max(Problem(S, b, 1.0)))
+
+    def solved():
+        searched = gcgls(problem, 1.0, pairs=4, stop=TIGHT)
+        return searched.objective, gcg(problem, 1.0, pairs=4, stop=Stop(30, None, None, 1e-6)).y
+
+    objective, y = solved()
+    monkeypatch.setattr(algorithm_1, "new_pairs", partial(new_pairs, which=NewPairs(large=0)))
+    searched, same = solved()
+    assert searched == pytest.approx(objective, rel=2e-7)  # both gaps are at most 1e-7
+    np.testing.assert_array_equal(same, y)
 
 
 class TestCorrectiveSteps:

@@ -62,6 +62,7 @@ def algorithm_1(
         place = place.seen(state.likely_gap, top, stop, accuracy)
         yield state.checked(stop, certify, point)
 
+        top = new_pairs(top, place.X) if search_steps else top
         steps = _steps(objective, point, top, place, step, pairs, corrective)
         tolerance = place.finer * accuracy.search * place.aim**2
         tolerance = tolerance if search_tolerance is None else search_tolerance
@@ -152,7 +153,6 @@ def _steps(
     corrective: CorrectiveSteps | None,
 ) -> Iterator[LowRank]:
     """Generate the step of lines 4 and 5; then, for the printed one, a step that is no worse."""
-    top = new_pairs(top, place.X)
     Z = atom(top, objective.mu, pairs)
     if corrective is not None:
         yield corrective.step(Z, top)
