@@ -231,6 +231,8 @@ def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
     walk[:2500] = np.where(rng.random(2500) < 0.5, np.nan, walk[:2500])
     fitted = fit_series(walk)
     assert fitted.fits[0].components.samples == 1000
+    share = fitted.weights @ [len(fit.parameters) for fit in fitted.fits] / 1000
+    np.testing.assert_allclose(fitted.optimism, np.sqrt((1 + share) / (1 - share)))
     (found,) = fitted.smooth([walk])
     assert np.all(np.isfinite(found.signal))
 

@@ -58,7 +58,7 @@ class FittedChannels:
         fits = [one.fits[0] for one in self.alone]
         count = sum(len(fit.parameters) for fit in fits)
         count += sum(c.count for fit in self.joint[:1] for c in fit.correlations)
-        share = min(count / max(sum(fit.seen for fit in fits), 1), 0.5)
+        share = min(count / max(sum(fit.fitted for fit in fits), 1), 0.5)
         return float(np.sqrt((1 + share) / (1 - share)))
 
     @property

@@ -110,6 +110,14 @@ class ComponentFit:
         return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare
 
     @property
+    def fitted(self) -> int:
+        """Number of samples that the parameters were fitted to, at most: of a long series, a part.
+
+        `seen` counts all samples of a long series.
+        """
+        return min(self.seen, self.components.samples)
+
+    @property
     def values(self) -> dict[str, float]:
         """The parameters by their names."""
         return dict(zip(self.components.names, self.parameters.tolist(), strict=True))

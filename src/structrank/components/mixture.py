@@ -108,7 +108,7 @@ class FittedSeries:
 
         That of the final prediction error of Akaike.
         """
-        counts = [len(fit.parameters) / max(fit.seen, 1) for fit in self.fits]
+        counts = [len(fit.parameters) / max(fit.fitted, 1) for fit in self.fits]
         share = min(float(self.weights @ counts), 0.5)
         return float(np.sqrt((1 + share) / (1 - share)))
 
