@@ -193,7 +193,7 @@ def _solved(
     """Least squares from a Gram matrix, without directions that nearly depend on others.
 
     If the diagonal is one, eigenvalues below `dependent` are rounding. Cholesky's method, which
-    takes a tenth of the time, is used if all its pivots are above `independent`.
+    takes a tenth of the time, is used if the diagonal of its factor is above `independent`.
     """
     if not len(gram):
         return target
