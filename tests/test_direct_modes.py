@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.special
-from conftest import nightly
+from conftest import nightly, random_array
 
 from structrank import Hankel, Modes, Problem, recover, sinusoids
 from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
 from structrank.modal.pencil import pencil_modes
-from structrank.modal.rate_fit import RateFit, RateSteps
+from structrank.modal.rate_fit import RateFit, RateSteps, _solved
 from structrank.modal.restarts import Restarts, modes_by_restarts
 from structrank.modal.samples import channel_samples
 from structrank.modal.screening import neighbour_error, too_many_modes
@@ -352,3 +352,18 @@ def test_modes_that_leave_much_need_no_convex_solution(monkeypatch):
     assert np.all(np.isfinite(recover(5 + noise).signal))
     with pytest.raises(AssertionError, match="was asked for"):
         recover(np.exp(-0.1 * t) * np.cos(0.5 * t) + 0.1 * noise)
+
+
+@pytest.mark.parametrize("kinds", [(float, float), (complex, float), (complex, complex)])
+@pytest.mark.parametrize("columns", [(), (3,)])
+@pytest.mark.parametrize("twice", [False, True])
+def test_coarse_fits_are_least_squares(kinds, columns, twice, rng):
+    """By Cholesky's method, by eigenvalues, and literally; also with one mode twice."""
+    A = random_array(rng, (30, 5), kinds[0]) * 10.0 ** np.arange(-2, 3)
+    A[:, 4] = A[:, 0] if twice else A[:, 4]
+    target = random_array(rng, (30, *columns), kinds[1])
+    found = _solved(A.conj().T @ A, A.conj().T @ target)
+    by_eigenvalues = _solved(A.conj().T @ A, A.conj().T @ target, independent=np.inf)
+    np.testing.assert_allclose(found, by_eigenvalues, rtol=1e-9)
+    literal = np.linalg.lstsq(A, target.astype(kinds[0]), rcond=1e-6)[0]
+    np.testing.assert_allclose(A @ found, A @ literal, atol=1e-9)
