@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import to_library
+from conftest import LIBRARIES, to_library
 
 from structrank import Hankel, LowRank, Penalized, Problem, Stop, Weighted, gcgls
 from structrank._array import gram, inner, orthonormal_columns, to_numpy
 from structrank.model.large_vectors import LARGE, gaussian
 from structrank.model.starts import _digest
-
-LIBRARIES = ["numpy", "torch"]
 
 
 def factor(rows, columns, dtype, seed=0):

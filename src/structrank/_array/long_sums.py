@@ -55,7 +55,7 @@ def inner_of_pieces(x: Array, y: Array) -> float:
     xp, total = array_namespace(x, y), 0.0
     x, y = _real_parts(x), _real_parts(y)
     for start in range(0, x.shape[0], PIECES.large):
-        part = slice(start, start + PIECES.large)
+        part = slice(start, min(start + PIECES.large, x.shape[0]))
         total += float(xp.sum(x[part] * y[part], dtype=xp.float64))
     return total
 
@@ -76,7 +76,7 @@ def gram_in_double(A: Array) -> NDArray:
     """Compute `A^H A` of a tall matrix in double precision; few rows are converted at a time."""
     total, step = np.zeros(()), max(PIECES.large // (4 * max(A.shape[1], 1)), 1)
     for start in range(0, A.shape[0], step):
-        part = in_double_precision(A[start : start + step, :])
+        part = in_double_precision(A[start : min(start + step, A.shape[0]), :])
         total = total + to_numpy(_adjoint_times(part[None, :, :], part[None, :, :]))[0]
     return total
 
