@@ -378,17 +378,17 @@ def test_estimated_memory_and_time(dtype, moved):
     b, seen = gappy(n, dtype)
     problem = Problem(Hankel(n, window=n // 2), moved(b), 1.0, Weighted("lifted", seen))
     problem = Problem(problem.structure, problem.b, 0.1 * mu_max(problem), problem.measure)
-    how = {"search_steps": 10, "search_tolerance": 0.0, "stop": Stop(3, None, None)}
-    rank = gcgls(problem, 1.0, **how).rank  # plans of FFTs are kept
+    stop = Stop(60, None, None, 1e-3)
+    rank = gcgls(problem, 1.0, stop=stop).rank  # plans of FFTs are kept
     cost = estimate_cost(problem, rank=rank)
-    measured = device_peak(lambda: gcgls(problem, 1.0, **how), problem.b)
+    measured = device_peak(lambda: gcgls(problem, 1.0, stop=stop), problem.b)
     if measured is None:
         pytest.skip("the library does not tell its peak memory")
     assert cost.memory[0] <= measured <= cost.memory[1], measured / b.nbytes
     assert 0 < free_memory(problem.b) < 1e12
     assert cost.advice == ""
     began = time.perf_counter()
-    gcgls(problem, 1.0, stop=Stop(60, None, None, 1e-3))
+    gcgls(problem, 1.0, stop=stop)
     assert cost.seconds[0] / 2 < time.perf_counter() - began < 2 * cost.seconds[1]
 
 

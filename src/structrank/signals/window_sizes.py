@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class WindowSearch:
@@ -23,8 +25,11 @@ class WindowSearch:
         is known well if there are many more windows than rows.
     most_rows : int
         Largest number of rows of the covariance of a window of a series, for its time.
-    most_rows_in_space : int
-        The same for several axes, where its inverse takes most of the time.
+    rows_in_space : tuple of int
+        The same for several axes, for small and for large signals.
+    work_of_value : float
+        Rows between these two are as many as this number times the values, to the power 1/3: the
+        inverse of the covariance then takes no longer than the rest of a step.
     most_work : float
         Largest number of values times rows squared for a series, for the time of its equations.
     shares : tuple of float
@@ -37,7 +42,7 @@ class WindowSearch:
     worth : float
         With several axes, share of the prediction error that a larger window has to save, or still
         larger ones are not tried. On seismic traces these save less and take half of the time.
-    gain : float
+    gain, gain_in_space : float
         Noise is lowered after a step that lowers the prediction error by less than this share.
     still, still_in_space : float
         The same after a step that changes the signal by less than this, relatively. In k-space,
@@ -55,7 +60,8 @@ class WindowSearch:
     in_space: tuple[int, ...] = (4, 8, 16)
     share_of_line: int = 4
     most_rows: int = 800
-    most_rows_in_space: int = 400
+    rows_in_space: tuple[int, int] = (400, 800)
+    work_of_value: float = 1600.0
     most_work: float = 3e8
     shares: tuple[float, ...] = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
     risen: float = 1.05
@@ -64,6 +70,7 @@ class WindowSearch:
     fewest_steps_in_space: int = 2
     worth: float = 0.03
     gain: float = 0.003
+    gain_in_space: float = 0.0003
     still: float = 2e-3
     still_in_space: float = 5e-4
     neighbourhood: float = 20.0
@@ -74,8 +81,13 @@ class WindowSearch:
         """Return the search whose limits are those of a signal with so many axes."""
         if count == 1:
             return self
-        risen, fewest = self.risen_in_space, self.fewest_steps_in_space
-        return replace(self, risen=risen, fewest_steps=fewest, still=self.still_in_space)
+        return replace(
+            self,
+            risen=self.risen_in_space,
+            fewest_steps=self.fewest_steps_in_space,
+            gain=self.gain_in_space,
+            still=self.still_in_space,
+        )
 
 
 def local_windows(
@@ -94,7 +106,8 @@ def local_windows(
             for w in sizes
             if w * channels <= search.most_rows and values * (w * channels) ** 2 <= search.most_work
         ]
-    rows = search.most_rows_in_space
+    values = prod(lengths) * channels
+    rows = int(np.clip((search.work_of_value * values) ** (1 / 3), *search.rows_in_space))
     found = {largest_window(lengths, channels, most, rows) for most in search.in_space}
     windows = sorted((window for window in found if window is not None), reverse=True)
     kept = windows[:1]

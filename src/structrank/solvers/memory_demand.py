@@ -19,43 +19,46 @@ from .._array import (
 from ..io.limits import machine_memory, size_words
 from ..model.problem import Problem
 
-SMALLER = "single precision needs less; a volume can be recovered in patches (recover_patches)"
+IN_SINGLE = "single precision needs less for more than a few modes"
+SMALLER = f"{IN_SINGLE}; a volume can be recovered in patches (recover_patches)"
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
 
 @dataclass(frozen=True)
 class MemoryDemand:
-    """Peak memory of `gcgls`, in units of the signal: `fixed + per_rank * rank`.
+    """Peak memory of `gcgls`, in units of the signal, for iterates of a rank.
 
-    Measured for one axis of 2^12 to 2^18 samples, ranks 1 to 30, real and complex, in single and
-    double precision: 0.74 to 1.3 times the estimate; for 96 x 96 samples, 0.6 to 0.9 times.
+    Measured for solves to a gap of 1e-3 of 2^12 to 2^16 samples along one axis, ranks 2 to 30, real
+    and complex, in single and double precision: 0.9 to 1.35 times the estimate. Signals of two axes
+    take less, 96 x 96 samples 0.6 to 0.9 times an estimate like this one.
 
     Attributes
     ----------
-    fixed, per_rank : float
-        Without factors, and for each column of the factors.
-    proof : float
-        More of a signal in single precision, whose gap is proven in double precision.
+    search : tuple of float
+        Of the local search: a fixed part, and one for each column of the factors.
+    proof : tuple of float
+        The same of the proof of a gap, in units of the signal in double precision.
     spread : float
         From the middle of the range to its ends, as a factor.
     rank : int
         Rank if it is not known: as many pairs as one step adds.
     """
 
-    fixed: float = 22.0
-    per_rank: float = 8.5
-    proof: float = 27.0
+    search: tuple[float, float] = (18.0, 8.5)
+    proof: tuple[float, float] = (36.0, 2.0)
     spread: float = 1.3
     rank: int = 8
 
     def bytes(self, problem: Problem, rank: int) -> float:
         """The peak memory of a solve whose iterates have a rank."""
-        signal = problem.backprojection
-        entries = max(prod(signal.shape), sum(problem.structure.shape))
-        number = _bits(signal) / 8 * (2 if is_complex(signal) else 1)
-        fixed = self.fixed + (self.proof if _bits(signal) == 32 else 0.0)
-        return float(entries * number * (fixed + self.per_rank * rank))
+        proof = 64 * _numbers(problem) / 8 * (self.proof[0] + self.proof[1] * rank)
+        return max(self.search_bytes(problem, rank), proof)
+
+    def search_bytes(self, problem: Problem, rank: int) -> float:
+        """The same without a proof."""
+        bits = _bits(problem.backprojection)
+        return bits * _numbers(problem) / 8 * (self.search[0] + self.search[1] * rank)
 
 
 def available_memory(problem: Problem) -> float | None:
@@ -66,7 +69,7 @@ def available_memory(problem: Problem) -> float | None:
 
 def what_to_change(problem: Problem) -> str:
     """How a problem that is too large for the memory can become smaller."""
-    half = "" if _bits(problem.backprojection) == 32 else "single precision needs less; "
+    half = "" if _bits(problem.backprojection) == 32 else f"{IN_SINGLE}; "
     return (
         f"{half}a larger mu lowers the rank; a volume can be recovered in patches (recover_patches)"
     )
@@ -93,13 +96,20 @@ def check_memory(problem: Problem, demand: MemoryDemand = MemoryDemand()) -> Non
     problem : Problem
     demand : MemoryDemand
     """
-    least = demand.bytes(problem, 1) / demand.spread
+    least = demand.search_bytes(problem, 1) / demand.spread
     available = available_memory(problem)
     if available is not None and least > available:
         raise MemoryError(
             f"{problem!r} needs at least {size_words(least)} of memory, but "
             f"{size_words(available)} are available: {what_to_change(problem)}"
         )
+
+
+def _numbers(problem: Problem) -> int:
+    """Real numbers of the signal, or of a column of both factors if these are more."""
+    signal = problem.backprojection
+    entries = max(prod(signal.shape), sum(problem.structure.shape))
+    return int(entries) * (2 if is_complex(signal) else 1)
 
 
 def _bits(signal: Array) -> int:
