@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from structrank import impute, load, recover
-from structrank.components import Components, FittedChannels, Season, fit_channels
+from structrank.components import Components, FittedChannels, Season, fit_channels, fit_series
 from structrank.components.joint import table_draws
 from structrank.components.joint_model import Correlation, JointFit, table_records
 from structrank.components.joint_search import (
@@ -192,6 +192,19 @@ def test_errors_and_intervals_of_many_walks():
 
 def test_channels_that_share_nothing_are_not_harmed():
     assert outcome(1, 0.0)[0] < 1.1
+
+
+def test_the_gain_of_a_long_table_is_that_of_all_samples(rng):
+    steps = rng.standard_normal((300, 2)) @ [[1, 0.9], [0, 0.4]]
+    walks = np.cumsum(steps, axis=0)
+    alone = [fit_series(walk) for walk in walks.T]
+    (found, *_) = fit_jointly(alone, walks, JointSearch(stretch=100))
+    y = (walks - [one.offset for one in alone]) / [one.scale for one in alone]
+    values = [
+        np.sum(log_likelihood(fit.gaussian(), table_records([y])))
+        for fit in (found, JointFit(found.fits, []))
+    ]
+    np.testing.assert_allclose(found.gain, values[0] - values[1])
 
 
 def test_large_tables_are_fitted_channel_by_channel():

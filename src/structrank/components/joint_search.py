@@ -98,12 +98,12 @@ def fit_jointly(
         return []
     y = (samples - [one.offset for one in alone]) / [one.scale for one in alone]
     part = stretch_with_most(np.sum(~np.isnan(y), axis=1), search.stretch)
-    record = table_records([y[part]])
+    stretch, whole = table_records([y[part]]), table_records([y])
     found: list[JointFit] = []
     for fits in _assignments(alone):
         start = JointFit(fits, [])
         if start.states[-1].stop <= search.states and not (found and time_is_up()):
-            found.append(_correlated(start, record, search))
+            found.append(_correlated(start, stretch, whole, search))
     found.sort(key=lambda fit: fit.information)
     if not found or not found[0].correlations:
         return []
@@ -127,19 +127,19 @@ def _assignments(alone: Sequence[FittedSeries]) -> list[list[ComponentFit]]:
     return found
 
 
-def _correlated(start: JointFit, record: Records, search: JointSearch) -> JointFit:
-    """The most likely correlations, without those that the information does not ask for."""
+def _correlated(start: JointFit, stretch: Records, whole: Records, search: JointSearch) -> JointFit:
+    """The most likely correlations in a stretch, without those that all samples do not ask for."""
     names = {k: tuple(v) for k, v in start.disturbances.items() if len(v) > 1}
     zero = [Correlation(name, at, np.eye(len(at))) for name, at in names.items()]
-    nothing = _value(start, record)
+    nothing = _value(start, whole)
 
     def search_for() -> JointFit:
-        fit = _most_likely(replace(start, correlations=zero), record, search)
+        fit = _most_likely(replace(start, correlations=zero), stretch, search)
         for correlation in sorted(fit.correlations, key=_size):
             rest = [other for other in fit.correlations if other is not correlation]
             less = replace(fit, correlations=rest)
-            less = replace(less, gain=_value(less, record) - nothing)
-            full = replace(fit, gain=_value(fit, record) - nothing)
+            less = replace(less, gain=_value(less, whole) - nothing)
+            full = replace(fit, gain=_value(fit, whole) - nothing)
             fit = less if less.information <= full.information else full
         return fit
 
