@@ -672,8 +672,10 @@ def test_windows_are_small_beside_the_signal():
     assert local_windows((200,), 20) == [(4,), (8,)]
     assert local_windows((10**7,), 1) == [(4,)]
     assert local_windows((200, 100), 1) == [(4, 4), (8, 8), (16, 16)]
-    assert local_windows((200, 100), 8) == [(4, 4), (7, 7)]
+    assert local_windows((90, 90), 8) == [(4, 4), (7, 7)]
+    assert local_windows((300, 300), 8) == [(4, 4), (10, 10)]
     assert local_windows((200, 9), 1) == [(4, 4), (8, 4), (16, 4)]
-    assert local_windows((64, 64, 64), 1) == [(4, 4, 4), (7, 7, 7)]
+    assert local_windows((32, 32, 32), 1) == [(4, 4, 4), (7, 7, 7)]
+    assert local_windows((64, 64, 64), 1) == [(4, 4, 4), (9, 9, 9)]
     assert local_windows((64, 64), 300) == []
     assert hankel_problem(np.ones((8, 200, 100)), channels=0).structure.window == (6, 6)

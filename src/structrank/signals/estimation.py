@@ -109,10 +109,9 @@ def best_estimate(
     free = known.rank is known.mu is None and len(competing) > 1
     early = [c for c in competing if large or free or not c.from_solution]
     predictions = _predictions(early, trial)
-    solution = None
     doubtful = first is not None and _leaves_much(problem, first.estimate, rule)
-    if not _needs_no_solution(competing, predictions, free, doubtful, rule):
-        solution = _first_solution(problem, known, large)
+    needless = _needs_no_solution(competing, predictions, free, doubtful, rule)
+    solution = None if needless else _first_solution(problem, known, large)
     if solution is not None:
         alone = len(competing) == 1 or time_is_up()
         solved = _solved_directly(problem, competing, solution, warn) if alone else None
