@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 from .._array import NDArray
 from .._pieces import Packed, piece
+from .._watch import time_is_up
 from ..io.saved_results import savable
 from ..systems.likelihood import log_likelihood, value_and_gradient
 from ..systems.smoothing import Moments, smoothed
@@ -249,7 +250,7 @@ def _largest(
 def largest_within(
     score: LikelihoodScore, first: NDArray, bounds: NDArray, steps: int, accuracy: float
 ) -> tuple[NDArray, float]:
-    """The parameters with the largest likelihood, and its logarithm.
+    """The parameters with the largest likelihood, and its logarithm; less good ones if time is up.
 
     Parameters
     ----------
@@ -269,12 +270,17 @@ def largest_within(
             return np.inf, np.zeros(len(parameters))
         return -value, -gradient
 
+    def end_in_time(_: NDArray) -> None:
+        if time_is_up():
+            raise StopIteration
+
     found = minimize(
         negative,
         np.clip(first, bounds[:, 0], bounds[:, 1]),
         jac=True,
         method="L-BFGS-B",
         bounds=bounds,
+        callback=end_in_time,
         options={"maxiter": steps, "ftol": accuracy},
     )
     return found.x, -float(found.fun)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._array import NDArray
+from .._watch import time_is_up
 from .autoregression import burg
 from .likelihood import ComponentFit, LikelihoodSearch, most_likely
 from .mixture import FittedSeries
@@ -204,7 +205,8 @@ def _over_all(
     What is likely for a stretch may not be for the series: a straight line that bends later.
     """
     found = [fit.over(whole.y, whole.noise) for fit in fits]
-    if max(map(_of_one, found)) < max(map(_of_one, fits)) - search.change:
+    differs = max(map(_of_one, found)) < max(map(_of_one, fits)) - search.change
+    if differs and not time_is_up():
         beyond = ~np.isnan(whole.y)
         beyond[part] = False
         other = whole.part(stretch_with_most(beyond, part.stop - part.start))
@@ -220,26 +222,33 @@ def _of_one(fit: ComponentFit) -> float:
 def _fits_with(
     series: _Series, tried: Sequence[Seasons], search: ComponentSearch
 ) -> list[ComponentFit]:
-    """The fits with each of the seasons that are tried."""
-    return [fit for seasons in tried for fit in _fits(series, seasons, search)]
+    """The fits with each of the seasons that are tried; at least one until time is up."""
+    fits: list[ComponentFit] = []
+    for fit in (fit for seasons in tried for fit in _fits(series, seasons, search)):
+        fits.append(fit)
+        if time_is_up():
+            break
+    return fits
 
 
-def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> list[ComponentFit]:
+def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> Iterator[ComponentFit]:
     """Fit trends with a short autoregressive part, and a longer one with and without a trend."""
     trend = series.components(seasons, slope=True, order=1)
     seasonal = tuple(trend.seasons)
     trend = replace(trend, drifts=("level", "slope", *seasonal))
-    fits = [series.fitted(trend, search.starts)]
-    smooth = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
-    fits.append(series.fitted(trend, smooth))
-    best = min(fits, key=lambda fit: fit.information)
-    start = _autoregressive(series, best, seasons, search)
+    rough = series.fitted(trend, search.starts)
+    yield rough
+    start = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
+    smooth = series.fitted(trend, start)
+    yield smooth
+    best = min(rough, smooth, key=lambda fit: fit.information)
+    burgs = _autoregressive(series, best, seasons, search)
     few = LikelihoodSearch(steps=search.steps)
-    fits.append(series.fitted(start.components, start.values, few))
-    level = replace(start.components, drifts=("level", *seasonal))
-    values = {**search.starts, **start.values, **fits[-1].values, "level": -7.0}
-    fits.append(series.fitted(level, values, few))
-    return fits
+    longer = series.fitted(burgs.components, burgs.values, few)
+    yield longer
+    level = replace(burgs.components, drifts=("level", *seasonal))
+    values = {**search.starts, **burgs.values, **longer.values, "level": -7.0}
+    yield series.fitted(level, values, few)
 
 
 def _autoregressive(

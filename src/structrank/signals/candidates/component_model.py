@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._array import NDArray, is_complex, like, to_numpy
+from ..._watch import seconds_left, watched
 from ...components import FittedChannels, FittedSeries, fit_channels, fit_series
 from ...components.draws import error_draws
 from ...components.joint_search import JointSearch
@@ -25,6 +26,8 @@ class ComponentModel(Candidate):
 
     Attributes
     ----------
+    fit_share : float
+        Share of a time limit for the fits; the rest is for predictions. Taste.
     fits : dict or None
         Memory of the fits of series, by their samples, for calls that fit channels alone and
         together. None: nothing is remembered.
@@ -39,6 +42,7 @@ class ComponentModel(Candidate):
     )
     weighted = True
 
+    fit_share: float = 0.5
     fits: dict[bytes, FittedSeries] | None = None
 
     def predict(self, trial: Trial) -> list[Prediction]:
@@ -47,7 +51,8 @@ class ComponentModel(Candidate):
         known, shape = trial.known, trial.problem.b.shape
         samples = np.where(trial.problem.seen, to_numpy(trial.problem.b), np.nan)
         samples = samples.reshape(shape[:2])  # channels are blocks of one column
-        fitted, errors = self._fitted(samples, known)
+        with watched(self.fit_share * seconds_left()):
+            fitted, errors = self._fitted(samples, known)
         parts = [part.reshape(samples.shape) for part in trial.parts]
         held_out = fitted.held_out(samples, parts)
         weights = np.ones(len(samples)) if known.weights is None else known.weights
