@@ -11,6 +11,7 @@ from scipy.linalg import solve_discrete_lyapunov, toeplitz
 from scipy.optimize import minimize
 
 from structrank import recover
+from structrank._watch import watched
 from structrank.components import Components, Season, fit_either_scale, fit_series
 from structrank.components.autoregression import autoregression, burg
 from structrank.components.conditioning import gaussian, records
@@ -270,6 +271,18 @@ def test_small_drifts_of_slopes_count_in_long_series(samples, kept):
     components = Components(samples, slope=True, drifts=("level", "slope"))
     fit = ComponentFit(components, np.log([0.1, 1e-7, 1e-8]), 0.0, samples)
     assert without_vanished(fit).components.drifts == kept
+
+
+def test_fits_end_when_time_is_up(rng):
+    walk = np.cumsum(rng.standard_normal(60))
+    with watched(1e-9):
+        fitted = fit_series(walk)
+    assert len(fitted.fits) == 1
+    start = most_likely(
+        fitted.fits[0].components, (walk - fitted.offset) / fitted.scale, fitted.fits[0].values
+    )
+    assert start.loglikelihood > fitted.fits[0].loglikelihood  # it has made a step or two
+    assert np.all(np.isfinite(fitted.smooth([walk])[0].signal))
 
 
 def sample_covariances(components, parameters):

@@ -162,8 +162,8 @@ def _predictions(
     """
     predictions = list(others)
     for candidate in competing:
-        if predictions and time_is_up():
-            break
+        if predictions and (time_is_up() or seconds_left() < candidate.least_seconds(trial)):
+            continue
         found = candidate.predict(trial)
         for prediction in found:
             tell(f"{candidate.label}: error {_mean_error([prediction]):.3g}")

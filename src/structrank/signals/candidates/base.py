@@ -145,6 +145,10 @@ class Candidate(ABC):
             One for each variant that competes; none if the candidate does not apply.
         """
 
+    def least_seconds(self, trial: Trial) -> float:
+        """Return about how long a prediction takes at least, even if time is up."""
+        return 0.0
+
     def direct_estimate(self, solution: Solution) -> Estimate | None:
         """Return the estimate if it knows its standard error without held-out samples."""
         return None

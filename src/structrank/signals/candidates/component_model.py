@@ -28,6 +28,9 @@ class ComponentModel(Candidate):
     ----------
     fit_share : float
         Share of a time limit for the fits; the rest is for predictions. Taste.
+    fixed_seconds, seconds_of_value : float
+        About how long the shortest search and its predictions take, on one core of a machine of
+        2024.
     fits : dict or None
         Memory of the fits of series, by their samples, for calls that fit channels alone and
         together. None: nothing is remembered.
@@ -43,7 +46,12 @@ class ComponentModel(Candidate):
     weighted = True
 
     fit_share: float = 0.5
+    fixed_seconds: float = 0.05
+    seconds_of_value: float = 2e-5
     fits: dict[bytes, FittedSeries] | None = None
+
+    def least_seconds(self, trial: Trial) -> float:
+        return self.fixed_seconds + self.seconds_of_value * int(np.prod(trial.problem.b.shape))
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if not has_components(trial.problem):
