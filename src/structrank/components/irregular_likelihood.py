@@ -8,12 +8,11 @@ import numpy as np
 
 from .._array import NDArray
 from ..systems.chunks import Gaussian
-from ..systems.likelihood import value_and_gradient
 from ..systems.smoothing import smoothed
 from .conditioning import records
 from .irregular import ContinuousComponents
 from .irregular_covariances import CovariancesAtTimes
-from .likelihood import LikelihoodScore, largest_within
+from .likelihood import LikelihoodScore, filtered_score, largest_within
 
 
 @dataclass(frozen=True)
@@ -153,13 +152,9 @@ def _score(
     # The filter keeps more digits. For this much noise, a matrix keeps seven of the likelihood.
     if short and (noise is None or np.min(noise) ** 2 >= search.variances[0]):
         return CovariancesAtTimes(components, y, noise).score
-    record = records([y])
-
-    def filtered(parameters: NDArray) -> tuple[float, NDArray]:
-        score = value_and_gradient(_gaussian(components, parameters, noise), record)
-        return score.value, components.gradient(parameters, score)
-
-    return filtered
+    return filtered_score(
+        lambda parameters: _gaussian(components, parameters, noise), components.gradient, y
+    )
 
 
 def _range(

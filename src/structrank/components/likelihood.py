@@ -12,7 +12,8 @@ from .._array import NDArray
 from .._pieces import Packed, piece
 from .._watch import time_is_up
 from ..io.saved_results import savable
-from ..systems.likelihood import log_likelihood, value_and_gradient
+from ..systems.chunks import Gaussian
+from ..systems.likelihood import Score, log_likelihood, value_and_gradient
 from ..systems.smoothing import Moments, smoothed
 from .conditioning import gaussian, records
 from .covariances import SampleCovariances
@@ -292,13 +293,34 @@ def _score(
     """The log-likelihood and its gradient, as a function of the parameters."""
     if is_short(components, y, search):
         return SampleCovariances(components, y, noise).score
+    return filtered_score(
+        lambda parameters: gaussian(components, parameters, noise), components.gradient, y
+    )
+
+
+def filtered_score(
+    system: Callable[[NDArray], Gaussian],
+    gradient: Callable[[NDArray, Score], NDArray],
+    y: NDArray,
+) -> LikelihoodScore:
+    """The log-likelihood and its gradient by a filter, as a function of the parameters.
+
+    Parameters
+    ----------
+    system : callable
+        The system with some parameters.
+    gradient : callable
+        Derivatives by the parameters, from these and from those by the matrices of the system.
+    y : ndarray
+        NaN where missing.
+    """
     record = records([y])
 
-    def filtered(parameters: NDArray) -> tuple[float, NDArray]:
-        score = value_and_gradient(gaussian(components, parameters, noise), record)
-        return score.value, components.gradient(parameters, score)
+    def score(parameters: NDArray) -> tuple[float, NDArray]:
+        found = value_and_gradient(system(parameters), record)
+        return found.value, gradient(parameters, found)
 
-    return filtered
+    return score
 
 
 def without_vanished(

@@ -242,12 +242,12 @@ def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> Iterato
     smooth = series.fitted(trend, start)
     yield smooth
     best = min(rough, smooth, key=lambda fit: fit.information)
-    burgs = _autoregressive(series, best, seasons, search)
+    begin = _autoregressive(series, best, seasons, search)
     few = LikelihoodSearch(steps=search.steps)
-    longer = series.fitted(burgs.components, burgs.values, few)
+    longer = series.fitted(begin.components, begin.values, few)
     yield longer
-    level = replace(burgs.components, drifts=("level", *seasonal))
-    values = {**search.starts, **burgs.values, **longer.values, "level": -7.0}
+    level = replace(begin.components, drifts=("level", *seasonal))
+    values = {**search.starts, **begin.values, **longer.values, "level": -7.0}
     yield series.fitted(level, values, few)
 
 

@@ -52,7 +52,7 @@ class MemoryDemand:
 
     def bytes(self, problem: Problem, rank: int) -> float:
         """The peak memory of a solve whose iterates have a rank."""
-        proof = 64 * _numbers(problem) / 8 * (self.proof[0] + self.proof[1] * rank)
+        proof = 8 * _numbers(problem) * (self.proof[0] + self.proof[1] * rank)
         return max(self.search_bytes(problem, rank), proof)
 
     def search_bytes(self, problem: Problem, rank: int) -> float:
@@ -69,10 +69,9 @@ def available_memory(problem: Problem) -> float | None:
 
 def what_to_change(problem: Problem) -> str:
     """How a problem that is too large for the memory can become smaller."""
-    half = "" if _bits(problem.backprojection) == 32 else f"{IN_SINGLE}; "
-    return (
-        f"{half}a larger mu lowers the rank; a volume can be recovered in patches (recover_patches)"
-    )
+    single = "" if _bits(problem.backprojection) == 32 else f"{IN_SINGLE}; "
+    patches = "a volume can be recovered in patches (recover_patches)"
+    return f"{single}a larger mu lowers the rank; {patches}"
 
 
 def advised(
