@@ -27,7 +27,7 @@ from structrank.components.noise_floor import noise_floor, seen_values
 from structrank.components.search import ComponentSearch
 from structrank.components.seasons import find_seasons
 from structrank.signals.filling import keep_samples
-from structrank.signals.stacking import simplex_weights
+from structrank.signals.stacking import Stacking, simplex_weights
 from structrank.systems.chunks import Gaussian, Records
 from structrank.systems.likelihood import value_and_gradient
 
@@ -345,7 +345,7 @@ def test_weights_have_the_least_squared_error(rng):
     weights = simplex_weights(residuals)
     grid = rng.dirichlet(np.ones(3), 4000)
     gram = residuals @ residuals.T / 50
-    gram += 0.3 * np.min(np.diag(gram)) * np.eye(3)
+    gram += Stacking().prior / 50 * np.min(np.diag(gram)) * np.eye(3)
     literal = np.einsum("ki,ij,kj->k", grid, gram, grid)
     assert weights @ gram @ weights <= np.min(literal) + 1e-6
     np.testing.assert_allclose(np.sum(weights), 1)

@@ -11,13 +11,13 @@ from structrank import Hankel, Modes, Problem, recover, sinusoids
 from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
-from structrank.modal.pencil import pencil_modes
+from structrank.modal.pencil import exact_modes, pencil_modes
 from structrank.modal.rate_fit import RateFit, RateSteps, _solved
 from structrank.modal.restarts import Restarts, modes_by_restarts
 from structrank.modal.samples import channel_samples
 from structrank.modal.screening import neighbour_error, too_many_modes
 from structrank.selection.whiteness import WhitenessTest, is_white
-from structrank.signals.direct_modes import direct_fit, exact_modes, without_idle_dampings
+from structrank.signals.direct_modes import direct_fit, without_idle_dampings
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
 

@@ -90,6 +90,32 @@ def greedy_modes(
     return None if best is None else best.refined(search.fine).model.to_modes()
 
 
+def needed_modes(
+    problem: Problem, modes: Modes, *, undamped: bool, search: GreedySearch = GreedySearch()
+) -> Modes:
+    """Leave out the small modes that the information criterion does not ask for.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its samples are seen or not, and have weights.
+    modes : Modes
+        Where the fits start.
+    undamped : bool
+        Keep all dampings at zero.
+    search : GreedySearch
+
+    Returns
+    -------
+    Modes
+        The modes themselves if all are needed.
+    """
+    finder = ModeFinder(greedy_samples(problem), undamped, search)
+    model = ModalModel.of(modes, finder.shape, real=finder.real, undamped=undamped)
+    fit = finder.without_small_modes(RateFit.of(model, finder.samples).refined(search.coarse))
+    return modes if fit.rank == len(modes) else fit.refined(search.fine).model.to_modes()
+
+
 def greedy_samples(problem: Problem) -> list[ChannelSamples]:
     """Return the samples of each channel of a problem in double precision, with their weights."""
     structure: Any = problem.structure

@@ -81,3 +81,12 @@ def pencil_modes(
         return with_amplitudes(modes_of_basis(basis), problem, values, structure)
     except NoModes:  # a mode grows too fast
         return None
+
+
+def exact_modes(problem: Problem, rank: int | None = None) -> Modes | None:
+    """Return the modes of samples without gaps and noise; None if there are too many for that."""
+    if not np.all(problem.seen):
+        return None
+    modes = pencil_modes(problem, problem.b, rank)
+    few = modes is not None and 2 * len(modes) < np.prod(problem.b.shape)
+    return modes if few else None

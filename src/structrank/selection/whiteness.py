@@ -23,6 +23,35 @@ class WhitenessTest:
     relevant: float = 5e-3
 
 
+def variation(samples: NDArray, seen: NDArray) -> float:
+    """Return the variance of samples, or half of the mean square of their steps if that is less.
+
+    It is the part of the variance that slow changes do not explain. The steps are those between
+    neighbours along the axis where they are smallest.
+
+    Parameters
+    ----------
+    samples : ndarray, shape (samples..., channels)
+        Any finite number where nothing was seen.
+    seen : ndarray of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.selection.whiteness import variation
+    >>> seen = np.ones((4, 1), dtype=bool)
+    >>> [variation(np.array(y)[:, None], seen) for y in ([1.0, -1, 1, -1], [0.0, 1, 2, 3])]
+    [1.0, 0.5]
+    """
+    found = [float(np.var(samples[seen]))]
+    for axis in range(samples.ndim - 1):
+        steps = np.diff(samples, axis=axis)
+        both = np.logical_and(*(np.delete(seen, end, axis) for end in (0, -1)))
+        if np.any(both):
+            found.append(float(np.mean(np.abs(steps[both]) ** 2)) / 2)
+    return min(found)
+
+
 def is_white(residual: NDArray, seen: NDArray, test: WhitenessTest = WhitenessTest()) -> bool:
     """Whether the correlations between residuals at small distances are those of white noise.
 

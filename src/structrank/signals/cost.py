@@ -16,7 +16,8 @@ from ..modal.refitting import reweighted
 from ..model.problem import Problem
 from ..solvers.memory_demand import MemoryDemand, available_memory, what_to_change
 from ..views import Summary
-from .candidates import ConvexSolution, FitOfModes, LocalWindows
+from .candidates import ComponentModel, ConvexSolution, FitOfModes, LocalWindows
+from .candidates.component_model import has_components
 from .channel_groups import GroupSearch, problem_of
 from .channel_units import channel_units
 from .channels import channel_count, unwrapped
@@ -30,7 +31,14 @@ from .solutions import Known
 from .solve_cost import SolveCounts, solve_seconds
 from .window_sizes import WindowSearch, local_windows
 from .windows import samples_of
-from .work import Timing, look_for_modes, time_convex_step, time_local_fit, time_modes
+from .work import (
+    Timing,
+    look_for_modes,
+    time_components,
+    time_convex_step,
+    time_local_fit,
+    time_modes,
+)
 
 
 @dataclass(frozen=True)
@@ -45,8 +53,10 @@ class Counts:
         The same for modes that do not.
     patient : int
         The same for few samples, where the search only ends when they are used up.
-    local : int
-        Steps of a local fit for one window and one part.
+    local, local_in_space : int
+        Steps of a local fit for one window and one part, along one axis and along several.
+    components : int
+        Steps of the search for the components of one series, which also predict held-out parts.
     convex : int
         Steps of convex solutions, for mu, rank and the held-out parts of a short signal.
     alone : int
@@ -67,9 +77,11 @@ class Counts:
     """
 
     modes: int = 85
-    doubtful: int = 200
+    doubtful: int = 400
     patient: int = 600
     local: int = 20
+    local_in_space: int = 35
+    components: int = 80
     convex: int = 35
     alone: int = 1000
     robust: int = 4
@@ -252,6 +264,8 @@ class _Plan:
         alone = known.rank is None and self.size > effort.short
         self.windows = [] if self.modal or kind != AUTO else self._windows()
         self.convex = not self.modal and not (self.windows and alone)
+        models = any(isinstance(c, ComponentModel) for c in effort.candidates)
+        self.components = bool(self.windows) and models and has_components(problem)
 
     @property
     def has_groups(self) -> bool:
@@ -292,7 +306,11 @@ class _Plan:
             count = counts.modes if self.modal else counts.patient if few else counts.doubtful
             total += count * (step.call + step.fit + step.spectrum)
         if self.windows:
-            total += counts.local * self._parts * self._local_steps()
+            steps = counts.local if len(self.lengths) == 1 else counts.local_in_space
+            total += steps * self._parts * self._local_steps()
+        if self.components:
+            series = samples_of(self.problem).reshape(self.lengths[0], -1).T
+            total += counts.components * sum(map(time_components, series))
         if self.convex:
             count = counts.convex if self.directly else counts.alone
             total += count * time_convex_step(self.problem)

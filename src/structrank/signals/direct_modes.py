@@ -14,14 +14,14 @@ from ..modal.fit import LevenbergMarquardt
 from ..modal.greedy import GreedySearch, greedy_modes
 from ..modal.modal_refit import refit_modes
 from ..modal.modes import Modes
-from ..modal.pencil import pencil_modes
+from ..modal.pencil import exact_modes
 from ..modal.refit_result import Refit, number_count
 from ..modal.refitting import reweighted
 from ..modal.restarts import Restarts
 from ..model.problem import Problem
 from ..model.scale import is_rounded
 from ..selection.holdout import held_out_parts
-from ..selection.whiteness import WhitenessTest, is_white
+from ..selection.whiteness import WhitenessTest, is_white, variation
 from .solutions import Known
 
 
@@ -49,8 +49,12 @@ class DirectSearch:
     most_doubtful : int
         Modes, at most, that leave more than white noise and compete with other estimates.
     fewest : int
-        Real numbers that were seen, at least, unless they are met exactly: fewer hide correlations
-        that other estimates would use.
+        Real numbers that were seen, at least, unless they are met exactly or nearly: fewer hide
+        correlations that other estimates would use.
+    nearly : float
+        Share of the variation that modes leave in fewer numbers, at most. It trusts 101 of 210
+        short sums of modes, with 0.74 of the error of other estimates (1.02 at most), and 6 of 490
+        walks, seasons and others, with the same.
     undamped : float
         A damping within so many standard errors of zero may be zero. The information criterion
         decides.
@@ -78,6 +82,7 @@ class DirectSearch:
     few: int = 512
     most_doubtful: int = 30
     fewest: int = 100
+    nearly: float = 0.1
     undamped: float = 3.0
     doubtful_tries: int = 1
     whiteness: WhitenessTest = field(default_factory=WhitenessTest)
@@ -175,15 +180,6 @@ def direct_fit(
     return DirectFit(without_idle_dampings(fit, known.sigma, search, tries), trusted, met)
 
 
-def exact_modes(problem: Problem, rank: int | None = None) -> Modes | None:
-    """Return the modes of samples without gaps and noise; None if there are too many for that."""
-    if not np.all(problem.seen):
-        return None
-    modes = pencil_modes(problem, problem.b, rank)
-    few = modes is not None and 2 * len(modes) < np.prod(problem.b.shape)
-    return modes if few else None
-
-
 def without_idle_dampings(
     fit: Refit,
     sigma: float | None = None,
@@ -261,14 +257,17 @@ def _signal(problem: Problem, modes: Modes) -> Array:
 
 
 def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
-    """Whether enough samples say that a signal leaves nothing but white noise."""
-    if number_count(problem) < search.fewest:
-        return False
+    """Whether a signal leaves nothing but white noise, as far as enough samples tell."""
     structure: Any = problem.structure
     grid = (*structure.lengths, -1)
     seen = problem.seen.reshape(grid)
     weights = to_numpy(problem.sample_weights).reshape(grid)
     residual = np.where(seen, weights * to_numpy(problem.b - y).reshape(grid), 0.0)
+    if number_count(problem) < search.fewest:
+        samples = np.where(seen, weights * to_numpy(problem.b).reshape(grid), 0.0)
+        left = np.mean(np.abs(residual[seen]) ** 2)
+        if left > search.nearly * variation(samples, seen):
+            return False
     return is_white(residual, seen, search.whiteness)
 
 

@@ -99,11 +99,18 @@ class FirstEstimate:
     alone : callable
         Returns what to return at once if no estimate of another kind competes; None if nothing is
         clear.
+    finished : callable or None
+        Returns the estimate with the work that is only done if it is chosen; None if it has none.
     """
 
     estimate: Estimate
     trusted: bool
     alone: Callable[[], Estimate | None] = _nothing
+    finished: Callable[[], Estimate] | None = None
+
+    def chosen(self) -> Estimate:
+        """Return the estimate after it was chosen among others."""
+        return self.estimate if self.finished is None else self.finished()
 
 
 def interval_reach(level: float) -> float:

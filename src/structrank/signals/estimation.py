@@ -105,16 +105,16 @@ def best_estimate(
         return _found_directly(problem, known, first.estimate, candidate)
     large = large or (kind == AUTO and known.rank is None and _is_long(problem, effort))
     trial = hold_out(problem, known, effort.parts)
-    trial = trial if first is None else replace(trial, first=first.estimate)
+    trial = trial if first is None else replace(trial, first=first)
     free = known.rank is known.mu is None and len(competing) > 1
     early = [c for c in competing if large or free or not c.from_solution]
     predictions = _predictions(early, trial)
     doubtful = first is not None and _leaves_much(problem, first.estimate, rule)
-    needless = _needs_no_solution(competing, predictions, free, doubtful, rule)
+    needless = _needs_no_solution(competing, trial, predictions, free, doubtful, rule)
     solution = None if needless else _first_solution(problem, known, large)
-    if solution is not None:
+    if solution is not None and not (predictions and time_is_up()):  # it was not cut short
         alone = len(competing) == 1 or time_is_up()
-        solved = _solved_directly(problem, competing, solution, warn) if alone else None
+        solved = _solved_directly(trial, competing, solution, warn) if alone else None
         if solved is not None:
             return solved
         predictions = _with_solution(competing, trial, solution, predictions)
@@ -187,18 +187,21 @@ def _with_solution(
 
 def _needs_no_solution(
     competing: Sequence[Candidate],
+    trial: Trial,
     predictions: Sequence[Prediction],
     free: bool,
     doubtful: bool,
     rule: ChoiceRule,
 ) -> bool:
-    """Whether no candidate needs the convex solution, or none that might win.
+    """Whether no candidate needs the convex solution, there is no time for it, or none might win.
 
-    That is so if even modes that were found with the held-out samples predict them less well than
-    a candidate of its own weight, which is made for such signals. If there is such a candidate, and
-    those modes are doubtful, they are found anew without held-out samples, not by that solution.
+    None might win if even modes that were found with the held-out samples predict them less well
+    than a candidate of its own weight, which is made for such signals. If there is such a
+    candidate, and those modes are doubtful, they are found anew without held-out samples, not by
+    that solution.
     """
-    if not any(c.from_solution for c in competing) or (predictions and time_is_up()):
+    least = [c.least_seconds(trial) for c in competing if c.from_solution]
+    if not least or (predictions and (time_is_up() or seconds_left() < max(least))):
         return True
     suited = free and any(p.candidate.weighted for p in predictions)
     modes = any(p.candidate.from_solution for p in predictions)
@@ -226,13 +229,13 @@ def _found_directly(
 
 
 def _solved_directly(
-    problem: Problem, competing: Sequence[Candidate], solution: Solution, warn: bool
+    trial: Trial, competing: Sequence[Candidate], solution: Solution, warn: bool
 ) -> Found | None:
     """Return the first estimate whose standard error needs no held-out samples; None without."""
     for candidate in competing:
-        direct = candidate.direct_estimate(solution)
+        direct = candidate.direct_estimate(solution, trial.known)
         if direct is not None:
-            solve = _proven(solution.result, problem, warn)
+            solve = _proven(solution.result, trial.problem, warn)
             return Found(direct, candidate, solve, solution.selection)
     return None
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._array import NDArray, to_numpy
 from .._checks import instance_of, positive
 from .._watch import time_is_up, watched
+from ..modal.greedy import needed_modes
 from ..modal.refitting import reweighted
 from ..modal.robust_greedy import RobustGreedySearch, robust_modes
 from ..model.problem import Problem
@@ -220,7 +221,10 @@ def _modes_and_outliers(
     good = problem.seen & ~found.outliers
     if not np.all(np.any(good, axis=tuple(range(len(structure.lengths))))):
         return found.outliers, None
-    return found.outliers, direct_fit(problem.without(found.outliers), known, modes=found.modes)
+    others, modes = problem.without(found.outliers), found.modes
+    if known.rank is None:
+        modes = needed_modes(reweighted(others), modes, undamped=known.undamped)
+    return found.outliers, direct_fit(others, known, modes=modes)
 
 
 def _search_levels(

@@ -19,14 +19,15 @@ class Stacking:
 
     Attributes
     ----------
-    ridge : float
-        Price of unequal weights, over the mean square of the least errors. Between 0.1 and 1 the
-        errors in gaps of 25 series differ by less than 0.5%.
+    prior : float
+        How many held-out samples the assumption of equal weights counts as. Taste: with 100
+        held-out samples, a third of it and three times as much change the errors in gaps of 25
+        series by less than 0.5%.
     least : float
         A smaller weight is zero. Taste: it saves an estimate.
     """
 
-    ridge: float = 0.3
+    prior: float = 30.0
     least: float = 0.05
 
 
@@ -79,7 +80,8 @@ def simplex_weights(residuals: NDArray, how: Stacking = Stacking()) -> NDArray:
     least, largest = np.min(np.diag(gram)), np.max(np.diag(gram))
     if largest == 0:
         return np.full(count, 1 / count)
-    gram = gram + (how.ridge * least + 1e-9 * largest) * np.eye(count)
+    ridge = how.prior / residuals.shape[1] * least
+    gram = gram + (ridge + 1e-9 * largest) * np.eye(count)
     sum_price = 1e3 * np.sqrt(largest)  # so high that the weights sum to one
     rows = np.concatenate([np.linalg.cholesky(gram).T, np.full((1, count), sum_price)])
     weights = nnls(rows, np.append(np.zeros(count), sum_price))[0]

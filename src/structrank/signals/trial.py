@@ -13,7 +13,7 @@ from .._watch import time_is_up
 from ..model.problem import Problem
 from ..selection.holdout import held_out_parts
 from ..solvers.result import Result
-from .estimates import Estimate
+from .estimates import FirstEstimate
 from .solutions import Known, Solution
 
 
@@ -55,7 +55,7 @@ class Trial:
         The samples that are held out, in turn.
     training : list of Result
         The convex solutions without each part; empty if `solution` is None.
-    first : Estimate or None
+    first : FirstEstimate or None
         A fit of modes to all samples that was found without a convex solution.
     """
 
@@ -64,7 +64,7 @@ class Trial:
     solution: Solution | None
     parts: list[NDArray]
     training: list[Result]
-    first: Estimate | None = None
+    first: FirstEstimate | None = None
 
     def solved(self, solution: Solution) -> Trial:
         """Return the trial with a convex solution to all samples, and those without each part.

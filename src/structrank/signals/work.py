@@ -12,6 +12,9 @@ import scipy.fft
 
 from .._array import NDArray, is_complex
 from .._watch import clock
+from ..components.likelihood import LikelihoodSearch, most_likely
+from ..components.model import Components
+from ..components.search import ComponentSearch, fitted_part
 from ..modal.greedy import GreedySearch, greedy_modes
 from ..modal.model import ModalModel
 from ..modal.modes import Modes
@@ -168,6 +171,22 @@ def time_local_fit(
         * prod(lengths)
         / prod(piece.shape[:-1])
     )
+
+
+def time_components(y: NDArray, timing: Timing = Timing()) -> float:
+    """Time a step of the search for the components of a series, in seconds.
+
+    Parameters
+    ----------
+    y : ndarray
+        NaN where missing.
+    timing : Timing
+    """
+    y = (y - np.nanmean(y)) / (np.nanstd(y) or 1.0)
+    y, starts = y[fitted_part(y)], ComponentSearch().starts
+    components = Components(len(y), slope=True, order=1, drifts=("level", "slope"))
+    one = LikelihoodSearch(steps=1)
+    return shortest(lambda: most_likely(components, y, starts, one), timing)
 
 
 def time_convex_step(problem: Problem, timing: Timing = Timing()) -> float:

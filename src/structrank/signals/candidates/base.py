@@ -149,7 +149,7 @@ class Candidate(ABC):
         """Return about how long a prediction takes at least, even if time is up."""
         return 0.0
 
-    def direct_estimate(self, solution: Solution) -> Estimate | None:
+    def direct_estimate(self, solution: Solution, known: Known) -> Estimate | None:
         """Return the estimate if it knows its standard error without held-out samples."""
         return None
 

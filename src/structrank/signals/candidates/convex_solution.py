@@ -48,6 +48,8 @@ class ConvexSolution(Candidate):
     ----------
     lowering : MuLowering
         How mu is lowered when the solution is chosen, unless mu is given.
+    fixed_seconds : float
+        About how long the shortest search for mu takes on one core, measured for 100 samples.
     """
 
     name = "convex"
@@ -55,6 +57,10 @@ class ConvexSolution(Candidate):
     from_solution = True
 
     lowering: MuLowering = MuLowering()
+    fixed_seconds: float = 0.04
+
+    def least_seconds(self, trial: Trial) -> float:
+        return self.fixed_seconds
 
     def predict(self, trial: Trial) -> list[Prediction]:
         if trial.solution is None:

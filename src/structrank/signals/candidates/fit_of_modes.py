@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -18,7 +19,14 @@ from ...model.problem import Problem
 from ...model.scale import is_rounded
 from ...solvers.result import Result
 from ..coloured_modes import coloured_fit, may_be_trusted
-from ..direct_modes import DirectFit, DirectSearch, direct_fit, fit_anew, fit_without
+from ..direct_modes import (
+    DirectFit,
+    DirectSearch,
+    direct_fit,
+    fit_anew,
+    fit_without,
+    without_idle_dampings,
+)
 from ..estimates import Estimate, FirstEstimate
 from ..solutions import Known, Solution
 from ..trial import Trial
@@ -69,7 +77,8 @@ class FitOfModes(Candidate):
             coloured = search()
             return None if coloured is None else _estimate(coloured.fit)
 
-        return FirstEstimate(_estimate(found.fit, known.levels), found.trusted, alone)
+        estimate = _estimate(found.fit, known.levels)
+        return FirstEstimate(estimate, found.trusted, alone, self._finishing(found.fit, known))
 
     def last_estimate(self, problem: Problem, known: Known) -> Estimate | None:
         if known.mu is not None or not problem.structure.has_modes:
@@ -93,20 +102,30 @@ class FitOfModes(Candidate):
             return []
         fit = trial.solution.fit
         residual = trial.residual([_signal(trial, result, fit.rank) for result in trial.training])
-        return [_ModalPrediction(self, residual, _estimate(fit))]
+        return [_ModalPrediction(self, residual, self._finishing(fit, trial.known))]
 
-    def _predict_directly(self, trial: Trial, first: Estimate) -> Prediction:
-        assert first.modes is not None
+    def _finishing(self, fit: Refit, known: Known) -> Callable[[], Estimate]:
+        """Return a function that returns the estimate of a fit that was chosen."""
+
+        def finished() -> Estimate:
+            idle = fit if time_is_up() else without_idle_dampings(fit, known.sigma, self.search)
+            return _estimate(idle, known.levels)
+
+        return finished
+
+    def _predict_directly(self, trial: Trial, first: FirstEstimate) -> Prediction:
+        modes = first.estimate.modes
+        assert modes is not None
         problem = reweighted(trial.problem, trial.known.weights)
         signals = []
         for part in trial.parts:
-            signals.append(fit_without(problem, first.modes, part, trial.known, self.search))
+            signals.append(fit_without(problem, modes, part, trial.known, self.search))
             if time_is_up():  # no other candidate will predict
                 break
         return _DoubtfulPrediction(self, trial.residual(signals), first, trial)
 
-    def direct_estimate(self, solution: Solution) -> Estimate | None:
-        return None if solution.fit is None else _estimate(solution.fit)
+    def direct_estimate(self, solution: Solution, known: Known) -> Estimate | None:
+        return None if solution.fit is None else self._finishing(solution.fit, known)()
 
 
 class WeightedModes(FitOfModes):
@@ -116,30 +135,37 @@ class WeightedModes(FitOfModes):
 
 
 class _ModalPrediction(Prediction):
-    def __init__(self, candidate: FitOfModes, residual: NDArray, estimate: Estimate) -> None:
+    def __init__(
+        self, candidate: FitOfModes, residual: NDArray, finished: Callable[[], Estimate]
+    ) -> None:
         super().__init__(candidate, residual)
-        self._estimate = estimate
+        self._finished = finished
 
     def estimate(self) -> Estimate:
-        return self._estimate
+        return self._finished()
 
 
 class _DoubtfulPrediction(_ModalPrediction):
     """By modes that were found with the held-out samples: they predict better than they should."""
 
     def __init__(
-        self, candidate: FitOfModes, residual: NDArray, estimate: Estimate, trial: Trial
+        self, candidate: FitOfModes, residual: NDArray, first: FirstEstimate, trial: Trial
     ) -> None:
-        super().__init__(candidate, residual, estimate)
+        super().__init__(candidate, residual, first.chosen)
         self._modes, self._trial = candidate, trial
 
     def refined(self) -> Prediction:
-        """Return the prediction by modes that are found without the held-out samples."""
-        trial = self._trial
+        """Return the prediction by modes that are found without the held-out samples.
+
+        If time is up before, it is this one.
+        """
+        trial, signals = self._trial, []
         problem = reweighted(trial.problem, trial.known.weights)
-        search = self._modes.search
-        signals = [fit_anew(problem, part, trial.known, search) for part in trial.parts]
-        return _ModalPrediction(self._modes, trial.residual(signals), self._estimate)
+        for part in trial.parts:
+            if time_is_up():
+                return self
+            signals.append(fit_anew(problem, part, trial.known, self._modes.search))
+        return _ModalPrediction(self._modes, trial.residual(signals), self._finished)
 
 
 def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
