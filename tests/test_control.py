@@ -26,6 +26,7 @@ from structrank import (
 )
 from structrank._watch import Voice, seconds_left, tell, time_is_up, watched
 from structrank.signals import cost as cost_module
+from structrank.signals import estimation
 from structrank.signals import work as work_module
 from structrank.signals.cost import Counts
 from structrank.signals.effort import EFFORTS
@@ -142,6 +143,25 @@ def test_a_call_ends_soon_after_its_limit(name, limit, rng, monkeypatch):
     with pytest.warns(ConvergenceWarning):
         CALLS[name](rng, max_time=float(limit))
     assert clock.now <= 1.2 * limit + 40
+
+
+def test_a_convex_solution_that_was_cut_short_is_not_returned(rng, monkeypatch):
+    """Other estimates had predicted before, and what they found is better."""
+    clock, solve, solved = Clock(monkeypatch), estimation.solve_and_refit, []
+
+    def slow(*arguments):
+        solved.append(solve(*arguments))
+        clock.now += 1e9
+        return solved[0]
+
+    monkeypatch.setattr(estimation, "solve_and_refit", slow)
+    t = np.arange(60)
+    truth = np.exp(-0.1 * t) * np.cos(0.5 * t)
+    with pytest.warns(ConvergenceWarning):
+        found = recover(truth + 0.1 * rng.standard_normal(60), max_time=1e6)
+    assert len(solved) == 1
+    assert found.rank > 0
+    assert np.linalg.norm(found.signal - truth) < 0.5 * np.linalg.norm(truth)
 
 
 def test_with_enough_time_nothing_changes(rng):

@@ -8,11 +8,12 @@ import scipy.special
 from conftest import nightly, random_array
 
 from structrank import Hankel, Modes, Problem, recover, sinusoids
-from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes
+from structrank.modal.greedy import GreedySearch, ModeFinder, greedy_modes, needed_modes
 from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
 from structrank.modal.pencil import exact_modes, pencil_modes
 from structrank.modal.rate_fit import RateFit, RateSteps, _solved
+from structrank.modal.refitting import reweighted
 from structrank.modal.restarts import Restarts, modes_by_restarts
 from structrank.modal.samples import channel_samples
 from structrank.modal.screening import neighbour_error, too_many_modes
@@ -81,6 +82,18 @@ class TestGreedyModes:
         assert fine.rank == 3
         kept = finder.without_small_modes(fine).model
         np.testing.assert_allclose(np.sort(kept.frequencies[:, 0]), [0.2, 0.35], atol=1e-5)
+
+    def test_modes_that_samples_do_not_ask_for_are_left_out(self, rng):
+        samples = np.cos(0.6 * np.arange(80)) + 0.1 * rng.standard_normal(80)
+        problem = reweighted(hankel_problem(samples))
+        pair = Modes([0.6 / (2 * np.pi), -0.6 / (2 * np.pi)], 0.0, [0.5, 0.5])
+        more = Modes([*pair.frequencies[:, 0], 0.0], 0.0, [0.5, 0.5, 0.01])
+        assert needed_modes(problem, pair, undamped=True) is pair
+        np.testing.assert_allclose(
+            np.sort(needed_modes(problem, more, undamped=True).frequencies[:, 0]),
+            np.sort(pair.frequencies[:, 0]),
+            atol=1e-3,
+        )
 
     def test_too_many_modes_and_operators_are_left_to_others(self, rng):
         walk = np.cumsum(rng.standard_normal(8000))
@@ -200,6 +213,29 @@ class TestTrust:
 
     def test_noise_alone_is_left_to_others(self, rng):
         assert direct_fit(hankel_problem(rng.standard_normal(200)), Known()) is None
+
+    def test_few_samples_are_enough_where_modes_leave_little(self):
+        """Three tones in 60 samples, but no walk: what a slow mode explains does not count."""
+        t, trusted = np.arange(100), []
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            tones = np.cos(np.outer(t, [0.4, 1.1, 2.0]) + rng.uniform(0, 6, 3)).sum(axis=1)
+            found = direct_fit(hankel_problem(gaps(tones, 0.6, rng, 0.2)), Known())
+            trusted.append(found.trusted and found.fit.rank == 6)
+            walk = np.cumsum(0.3 + rng.standard_normal(70))
+            found = direct_fit(hankel_problem(gaps(walk, 0.8, rng, 0.1)), Known())
+            assert found is None or not found.trusted
+        assert sum(trusted) >= 4
+
+    def test_modes_that_win_in_the_end_are_held_undamped_too(self):
+        """They were not trusted, so only one set of dampings had been tried at zero."""
+        sample = sinusoids(
+            1024, 10, seen=0.25, snr=10**0.5, real=False, separation=1.5, spread=True, rng=4
+        )
+        dampings = recover(sample.samples).modes.dampings
+        first = direct_fit(hankel_problem(sample.samples), Known()).fit.modes.dampings
+        assert np.count_nonzero(dampings) <= np.count_nonzero(first)
+        assert np.count_nonzero(dampings) <= 1
 
     def test_dampings_near_zero_are_zero_and_others_stay(self, rng):
         modes = Modes([0.1, 0.3], [0.0, 0.03])

@@ -10,7 +10,7 @@ import pytest
 from conftest import random_array
 
 from structrank import Hankel
-from structrank.signals.logdet import WindowFitting, fit_windows
+from structrank.signals.logdet import WindowDescent, WindowFitting, fit_windows
 from structrank.signals.window_line import LineWindows, LineWork
 from structrank.signals.window_torus import TorusWindows
 
@@ -100,6 +100,22 @@ def test_the_objective_never_rises(rng):
     assert values[-1] < values[0] - 0.1
     again = fit_windows(samples, 6, 0.01, start=fits[-1]).y
     assert objective(again, samples, 6, delta) <= values[-1] + 1e-9
+
+
+def test_extrapolated_steps_get_nearer_to_the_end_of_plain_ones(rng):
+    """In space: waves of which a third is seen, and the same steps without extrapolation."""
+    x, y = np.indices((24, 24))
+    waves = np.cos(0.5 * x + 0.9 * y) + np.cos(0.7 * x - 0.3 * y) + np.cos(1.9 * x + 0.2 * y)
+    samples = np.where(rng.random((24, 24)) < 0.3, waves, np.nan)[..., None]
+    ends = []
+    for extrapolates, steps in ((False, 200), (False, 20), (True, 20)):
+        descent = WindowDescent(samples, (4, 4))
+        descent._extrapolates = extrapolates
+        for _ in range(steps):
+            descent.step(1e-3)
+        ends.append(descent.y)
+    plain, extrapolated = (np.linalg.norm(end - ends[0]) for end in ends[1:])
+    assert extrapolated < 0.7 * plain
 
 
 def swings(n, seed, dtype=float):

@@ -23,8 +23,8 @@ class WindowFitting:
     Attributes
     ----------
     max_steps, max_steps_in_space : int
-        Largest number of steps of a thorough fit: of a series, and with several axes, where fewer
-        leave more than a tenth of the error in k-space seen at random (`benchmarks.space`).
+        Largest number of steps of a thorough fit: of a series, and with several axes
+        (`benchmarks.space`).
     cg_steps : int
         Largest number of conjugate gradient steps in each of them.
     few_steps : int
@@ -75,13 +75,16 @@ def fit_windows(
     it says that windows are drawn from a normal distribution whose covariance is found along with
     the signal. So the fit also suits series without exact modes, whose swings come and go. Each
     step replaces the logarithm by its tangent and solves the least squares problem that is left,
-    so the objective never rises. M. Fazel, H. Hindi and S. Boyd, "Log-det heuristic for matrix
+    so the objective does not rise. M. Fazel, H. Hindi and S. Boyd, "Log-det heuristic for matrix
     rank minimization", Proc. American Control Conference (2003).
 
     Nothing larger than the covariance of a window is formed. Along one axis the equations are
     banded and solved directly (`LineWindows`). Along several axes windows also wrap around the
     edges, over a margin where nothing is seen. The equations are convolutions then, solved by FFTs
-    and conjugate gradients (`TorusWindows`).
+    and conjugate gradients (`TorusWindows`), and many steps are needed. So each one starts from a
+    signal that is extrapolated from the last two, as in Nesterov's method, and the objective may
+    rise. The extrapolation starts anew after a step that turns back. B. O'Donoghue and E. Candes,
+    "Adaptive restart for accelerated gradient schemes", Found. Comput. Math. 15 (2015).
 
     Parameters
     ----------
@@ -166,6 +169,8 @@ class WindowDescent:
         self._windows = windows = kind(b, seen, window)
         scaled = None if start is None else (start - self._mean) / (self._scale or 1.0)
         self._y = windows.b if scaled is None else windows.with_margin(scaled)
+        self._before, self._since = self._y, 0  # the signal before it; steps since a restart
+        self._extrapolates = len(window) > 1
         self._cg_steps = fitting.cg_steps if thorough else fitting.few_cg_steps
         most = fitting.max_steps if len(window) == 1 else fitting.max_steps_in_space
         self.max_steps = most if thorough else fitting.few_steps
@@ -182,11 +187,16 @@ class WindowDescent:
         """Make a step for a share of noise, and return the relative change of the signal."""
         if self._scale == 0:  # constant channels
             return 0.0
-        fitting, before = self._fitting, self._y
-        weights = self._weights(share)
-        self._y = self._windows.solved(weights, before, self._cg_steps, fitting.cg_residual)
-        size = float(np.linalg.norm(self._y))
-        return float(np.linalg.norm(self._y - before)) / size if size else 0.0
+        fitting, at, last = self._fitting, self._y, self._y - self._before
+        if self._extrapolates:
+            at = at + self._since / (self._since + 3) * last
+        weights = self._weights(at, share)
+        y = self._windows.solved(weights, at, self._cg_steps, fitting.cg_residual)
+        turned = np.vdot(y - at, last).real < 0
+        self._since = 0 if turned else self._since + 1
+        self._before, self._y = self._y, y
+        size = float(np.linalg.norm(y))
+        return float(np.linalg.norm(y - self._before)) / size if size else 0.0
 
     def fit(self, share: float) -> LocalFit:
         """Return the signal and its rank for a share of noise."""
@@ -195,9 +205,9 @@ class WindowDescent:
         values = np.linalg.eigvalsh(self._windows.covariance(self._y))
         return LocalFit(self.y, int(np.sum(values > share)))
 
-    def _weights(self, delta: float) -> NDArray:
+    def _weights(self, y: NDArray, delta: float) -> NDArray:
         """Return `delta (Q Q^H / N + delta I)^-1`: the tangent, in units of the misfit."""
-        noisy = self._windows.covariance(self._y)
+        noisy = self._windows.covariance(y)
         least = self._fitting.rounding * float(np.trace(noisy).real)
         np.einsum("ii->i", noisy)[:] += max(delta, least)
         factor, invert = get_lapack_funcs(("potrf", "potri"), (noisy,))
