@@ -499,6 +499,9 @@ class TestProblems:
         assert np.allclose(to_numpy(together.y), alone.y, atol=1e-3)
         assert together[5].problem.sample_count == listed[5].sample_count
         assert np.allclose(mu_max(problems), [mu_max(each) for each in listed], rtol=1e-8)
+        for given in ({"lam": 2.0}, {"penalty": "difference"}, {"recovery": "sparse"}):
+            with pytest.raises(ValueError, match=f"{next(iter(given))}=.* is for one Problem"):
+                mu_max(problems, **given)
 
     def test_a_problem_is_that_of_a_list(self):
         listed, b, weights, mu = self.arrays()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import overload
+from collections.abc import Mapping
+from typing import Any, overload
 
 import numpy as np
 
 from .._array import NDArray, array_namespace, epsilon
+from .._checks import first_given
 from .losses import Loss
 from .lowrank import LowRank
 from .majorant import Majorant
@@ -71,6 +73,7 @@ def mu_max(
     4.302776
     """
     if isinstance(problem, Problems):
+        _check_defaults({"lam": lam, "loss": loss}, penalty, recovery)
         return _of_many(problem)
     if lam is None and problem.structure.offset is not None:
         raise ValueError(
@@ -88,6 +91,15 @@ def mu_max(
     start = RandomStarts(problem, zero).draw()
     exact, most_steps = max(1e-10, epsilon(start)), 300  # more digits than any use of mu needs
     return gradient.top(1, start, tolerance=exact, max_steps=most_steps).likely_top
+
+
+def _check_defaults(given: Mapping[str, Any], penalty: str, recovery: str) -> None:
+    """Raise an error if an argument is given that is for one problem."""
+    others = {"penalty": penalty, "recovery": recovery}
+    given = {**given, **{k: v for k, v in others.items() if v != "projection"}}
+    name = first_given(given)
+    if name is not None:
+        raise ValueError(f"{name} is given, but it is for one Problem, and problem is Problems")
 
 
 def _of_many(problems: Problems, samples: int = 2**17) -> NDArray:
