@@ -27,6 +27,7 @@ class GreedySearch:
     most: int = 40  # modes that are no longer few: the search ends without a result
     patience: int = 3  # modes in a row without a better information criterion, before it ends
     patient_numbers: int = 512  # up to so many real numbers, it only ends when they are used up
+    short: int = 512  # real numbers of a record in which rough frequencies leave no peaks, at most
     gain: float = 1.0  # by which the information criterion has to improve
     met: float = 1e-12  # a residual below this share of the samples is rounding
     removals: int = 3  # smallest modes that are tried without, at the end
@@ -152,7 +153,7 @@ class ModeFinder:
                 break
             if not improving and self.numbers > search.patient_numbers:
                 break
-        if self.numbers > search.patient_numbers:
+        if self.numbers > search.short:
             best = best.refined(search.fine)  # a rough frequency leaves peaks beside it
         best = self.without_small_modes(best)
         return best if best.rank else None
@@ -233,7 +234,7 @@ class ModeFinder:
     def without_small_modes(self, fit: RateFit) -> RateFit:
         """The fit without modes that the information criterion does not ask for."""
         search, clear = self.search, np.inf
-        if self.numbers > search.patient_numbers:
+        if self.numbers > search.short:
             clear = np.sqrt(search.clear * np.log(self.numbers) * fit.square / self.numbers)
         while len(fit.model.paired) > 1 and not time_is_up():
             sizes = fit.sizes()
