@@ -137,7 +137,7 @@ def test_on_a_terminal(folder, name):
     os.close(inner)
     assert process.wait() == 0
     text = shown.decode()
-    assert re.search(r"select mu.*\d+it \[", text)  # a progress bar
+    assert re.search(r"modes: .*\d+it \[", text)  # a progress bar
     if name == "frequencies":
         assert re.search(r"\n *amplitude  amplitude_stderr +phase", text)
     else:

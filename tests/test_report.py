@@ -164,12 +164,19 @@ class TestRecovery:
     def test_settings_certificate_and_modes(self, found, recovery_page):
         text = Page(recovery_page.read_text(encoding="utf-8")).text
         assert "60 values: 54 were seen and 6 were missing" in text
-        assert f"mu {found.result.problem.mu:.4g}, from the data" in text
+        assert f"mu {found.result.problem.mu:.4g}: the price of the nuclear norm" in text
         assert f"No other solution is better by more than {100 * found.result.gap:.2g}%" in text
         assert "not of this fit" in text
         assert len(found.modes) == 3
         f, error = found.modes.frequencies[1, 0], found.modes.stderr.frequencies[1, 0]
         assert number_and_error(f, error) in text
+
+    def test_says_where_mu_comes_from(self):
+        from structrank.signals.reports import _settings
+
+        said = [dict(_settings(recover(SERIES, kind="convex", mu=mu)))["mu"] for mu in (None, 0.5)]
+        assert ", from the data (" in said[0]
+        assert said[1].startswith("0.5, given")
 
     def test_the_certificate_in_two_sentences_with_a_link(self, recovery_page):
         text = recovery_page.read_text(encoding="utf-8")
