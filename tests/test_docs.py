@@ -161,6 +161,7 @@ def test_example_of_make_run(tmp_path):
             "over linear",
         ),
         nightly(["benchmarks.tables", "--seeds", "1", "--samples", "60"], "common tones | "),
+        nightly(["benchmarks.short", "--seeds", "1", "--lengths", "50"], "tones "),
         nightly(["benchmarks.phase_transition", "--part", "peers", "--draws", "1"], "of 1, "),
         nightly(
             [

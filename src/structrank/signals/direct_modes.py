@@ -52,9 +52,7 @@ class DirectSearch:
         Real numbers that were seen, at least, unless they are met exactly or nearly: fewer hide
         correlations that other estimates would use.
     nearly : float
-        Share of the variation that modes leave in fewer numbers, at most. It trusts 101 of 210
-        short sums of modes, with 0.74 of the error of other estimates (1.02 at most), and 6 of 490
-        walks, seasons and others, with the same.
+        Share of the variation that modes leave in fewer numbers, at most (`benchmarks.short`).
     undamped : float
         A damping within so many standard errors of zero may be zero. The information criterion
         decides.
