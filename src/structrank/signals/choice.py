@@ -51,9 +51,9 @@ def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -
     list of Prediction
         One or more, in the order given.
     """
-    preferred = [p for p in predictions if p.preferred]
-    weighted = [p for p in predictions if p.weighted]
-    plain = [p for p in predictions if not (p.preferred or p.weighted)]
+    preferred = [p for p in predictions if p.candidate.preferred]
+    weighted = [p for p in predictions if p.candidate.weighted]
+    plain = [p for p in predictions if not (p.candidate.preferred or p.candidate.weighted)]
     others = stacked(about_best(plain), weighted)
     if not preferred or not others:
         return preferred[:1] or others
@@ -74,9 +74,9 @@ def choose_refined(
     refined = [p.refined() if p in parts else p for p in predictions]
     if refined == list(predictions):
         return chosen
-    if chosen[0].preferred:
+    if chosen[0].candidate.preferred:
         return choose_refined(refined, rule)
-    return choose([p for p in refined if not p.preferred], rule)
+    return choose([p for p in refined if not p.candidate.preferred], rule)
 
 
 def about_best(predictions: Sequence[Prediction]) -> list[Prediction]:

@@ -203,11 +203,11 @@ def _needs_no_solution(
     least = [c.least_seconds(trial) for c in competing if c.from_solution]
     if not least or (predictions and (time_is_up() or seconds_left() < max(least))):
         return True
-    suited = free and any(p.weighted and not p.candidate.from_solution for p in predictions)
+    suited = free and any(p.candidate.weighted for p in predictions)
     modes = any(p.candidate.from_solution for p in predictions)
     if not (suited and modes):
         return False
-    return doubtful or not choose(predictions, rule)[0].preferred
+    return doubtful or not choose(predictions, rule)[0].candidate.preferred
 
 
 def _leaves_much(problem: Problem, first: Estimate, rule: ChoiceRule) -> bool:

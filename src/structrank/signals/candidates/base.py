@@ -82,16 +82,6 @@ class Prediction(ABC):
         self.candidate, self.residual, self.profile = candidate, residual, profile
 
     @property
-    def preferred(self) -> bool:
-        """Whether others have to be clearly better to be chosen instead."""
-        return self.candidate.preferred
-
-    @property
-    def weighted(self) -> bool:
-        """Whether it enters an average with a weight that depends on its errors."""
-        return self.candidate.weighted
-
-    @property
     def parts(self) -> list[Prediction]:
         """The predictions that this one is an average of: itself alone, as a rule."""
         return [self]

@@ -11,7 +11,7 @@ import numpy as np
 from ..._array import Array, NDArray, like, to_numpy
 from ..._checks import random_generator
 from ..._watch import time_is_up
-from ...modal.modes import Modes, NoModes
+from ...modal.modes import NoModes
 from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...modal.restarts import modes_by_restarts
@@ -102,7 +102,7 @@ class FitOfModes(Candidate):
             return []
         fit = trial.solution.fit
         residual = trial.residual([_signal(trial, result, fit.rank) for result in trial.training])
-        return [_ModalPrediction(self, residual, self._finishing(fit, trial.known), fit.modes)]
+        return [_ModalPrediction(self, residual, self._finishing(fit, trial.known))]
 
     def _finishing(self, fit: Refit, known: Known) -> Callable[[], Estimate]:
         """Return a function that returns the estimate of a fit that was chosen."""
@@ -136,23 +136,10 @@ class WeightedModes(FitOfModes):
 
 class _ModalPrediction(Prediction):
     def __init__(
-        self,
-        candidate: FitOfModes,
-        residual: NDArray,
-        finished: Callable[[], Estimate],
-        modes: Modes | None,
+        self, candidate: FitOfModes, residual: NDArray, finished: Callable[[], Estimate]
     ) -> None:
         super().__init__(candidate, residual)
-        self._finished, self._modes = finished, modes
-
-    @property
-    def preferred(self) -> bool:
-        """Whether there is more than a constant, which explains nothing."""
-        return self._modes is None or bool(np.any(self._modes.poles != 1))
-
-    @property
-    def weighted(self) -> bool:
-        return not self.preferred
+        self._finished = finished
 
     def estimate(self) -> Estimate:
         return self._finished()
@@ -164,8 +151,8 @@ class _DoubtfulPrediction(_ModalPrediction):
     def __init__(
         self, candidate: FitOfModes, residual: NDArray, first: FirstEstimate, trial: Trial
     ) -> None:
-        super().__init__(candidate, residual, first.chosen, first.estimate.modes)
-        self._fit, self._trial = candidate, trial
+        super().__init__(candidate, residual, first.chosen)
+        self._modes, self._trial = candidate, trial
 
     def refined(self) -> Prediction:
         """Return the prediction by modes that are found without the held-out samples.
@@ -177,8 +164,8 @@ class _DoubtfulPrediction(_ModalPrediction):
         for part in trial.parts:
             if time_is_up():
                 return self
-            signals.append(fit_anew(problem, part, trial.known, self._fit.search))
-        return _ModalPrediction(self._fit, trial.residual(signals), self._finished, self._modes)
+            signals.append(fit_anew(problem, part, trial.known, self._modes.search))
+        return _ModalPrediction(self._modes, trial.residual(signals), self._finished)
 
 
 def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
