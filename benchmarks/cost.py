@@ -7,7 +7,7 @@ walks, a chirp, several channels, two axes, k-space of simulated coils. The midd
 compared with the CPU time of the call. Then every call gets a tenth and half of its time as
 `max_time`, counted in CPU time too; limits below 50 ms are not counted, as even the shortest answer
 takes some. With `--efforts`, times and errors of all efforts follow. The counts of steps in
-`structrank.signals.cost` were set with other signals of these kinds.
+`structrank.signals.plan` were set with other signals of these kinds.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ from structrank import (
     recover,
 )
 from structrank._watch import Voice, seconds_left, tell, time_is_up, watched
-from structrank.signals import cost as cost_module
 from structrank.signals import estimation
+from structrank.signals import plan as plan_module
 from structrank.signals import work as work_module
-from structrank.signals.cost import Counts
 from structrank.signals.effort import EFFORTS
+from structrank.signals.plan import Counts
 from structrank.signals.window_sizes import WindowSearch
 from structrank.signals.work import ModeSteps, Timing, time_local_fit
 
@@ -222,11 +222,12 @@ class TestCost:
         assert estimate_cost(walk(rng)).route == "average of local fits"
         assert estimate_cost(tone(rng)[:40], kind="convex").route == "convex solution"
         assert "or" in estimate_cost(walk(rng)[:60]).route
+        assert "season" in estimate_cost(walk(rng)[:12], kind="components").route
 
     def test_times_are_counts_times_steps(self, rng, monkeypatch):
-        monkeypatch.setattr(cost_module, "time_modes", lambda *_: ModeSteps(1e-4, 2e-4, 1e-4))
-        monkeypatch.setattr(cost_module, "time_local_fit", lambda *_, **__: 1e-3)
-        monkeypatch.setattr(cost_module, "time_components", lambda *_: 1e-4)
+        monkeypatch.setattr(plan_module, "time_modes", lambda *_: ModeSteps(1e-4, 2e-4, 1e-4))
+        monkeypatch.setattr(plan_module, "time_local_fit", lambda *_, **__: 1e-3)
+        monkeypatch.setattr(plan_module, "time_components", lambda *_: 1e-4)
         counts = Counts()
         cost = estimate_cost(tone(rng))
         assert cost.middle == pytest.approx(counts.modes * 4e-4)
@@ -236,6 +237,8 @@ class TestCost:
         searched = {counts.patient * 4e-4, counts.doubtful * 4e-4}
         sides = {rest - local, rest - 2 * local}  # evened out or not
         assert any(abs(a - b) < 1e-9 for a in sides for b in searched)
+        alone = estimate_cost(walk(rng)[:12], kind="components")
+        assert alone.middle == pytest.approx(counts.components * 1e-4)
 
     def test_longer_signals_cost_more(self, rng, monkeypatch):
         monkeypatch.setattr(work_module, "shortest", lambda *_: 1e-3)

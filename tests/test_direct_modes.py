@@ -17,7 +17,7 @@ from structrank.modal.refitting import reweighted
 from structrank.modal.restarts import Restarts, modes_by_restarts
 from structrank.modal.samples import channel_samples
 from structrank.modal.screening import neighbour_error, too_many_modes
-from structrank.selection.whiteness import WhitenessTest, is_white
+from structrank.selection.whiteness import WhitenessTest, is_white, variation
 from structrank.signals.direct_modes import direct_fit, without_idle_dampings
 from structrank.signals.problems import hankel_problem
 from structrank.signals.solutions import Known
@@ -204,6 +204,23 @@ class TestWhiteness:
             assert is_white(neighbours, seen) == (not is_relevant)
 
 
+class TestVariation:
+    def test_it_is_the_variance_of_noise_and_half_of_squared_steps_of_walks(self, rng):
+        noise, every = rng.standard_normal((4000, 1)), np.ones((4000, 1), dtype=bool)
+        assert variation(noise, every) == pytest.approx(1, rel=0.1)
+        assert variation(1e3 + np.cumsum(noise, axis=0), every) == pytest.approx(0.5, rel=0.1)
+        turned = noise * np.exp(1j * np.arange(4000))[:, None]
+        assert variation(turned, every) == pytest.approx(1, rel=0.1)
+
+    def test_steps_are_from_one_seen_sample_to_the_next(self):
+        samples = np.array([0.0, np.nan, 1.0, np.nan, 2.0, 3.0])[:, None]
+        seen = ~np.isnan(samples)
+        assert variation(np.where(seen, samples, 0.0), seen) == 0.5
+        rows = np.where(seen, samples, 0.0).T[..., None]  # two axes: no steps along the first one
+        assert variation(rows, seen.T[..., None]) == 0.5
+        assert variation(np.ones((1, 1)), np.ones((1, 1), dtype=bool)) == 0
+
+
 class TestTrust:
     def test_what_is_no_sum_of_modes_is_not_taken_for_one(self, rng):
         t = np.arange(400)
@@ -226,6 +243,15 @@ class TestTrust:
             found = direct_fit(hankel_problem(gaps(walk, 0.8, rng, 0.1)), Known())
             assert found is None or not found.trusted
         assert sum(trusted) >= 4
+
+    def test_few_samples_of_unequal_noise_are_not_enough(self):
+        """Their weights would vary more than the signal."""
+        rng, t = np.random.default_rng(0), np.arange(60)
+        levels = 10 ** rng.uniform(-1.5, -0.5, 60)
+        samples = 30 + np.cos(0.9 * t) + levels * rng.standard_normal(60)
+        known = Known(sigma=0.1, weights=0.1 / levels)
+        assert not direct_fit(hankel_problem(samples), known).trusted
+        assert direct_fit(hankel_problem(samples), Known()).trusted
 
     def test_modes_that_win_in_the_end_are_held_undamped_too(self):
         """They were not trusted, so only one set of dampings had been tried at zero."""

@@ -84,7 +84,19 @@ def pencil_modes(
 
 
 def exact_modes(problem: Problem, rank: int | None = None) -> Modes | None:
-    """Return the modes of samples without gaps and noise; None if there are too many for that."""
+    """Find the modes of samples without gaps and noise.
+
+    Parameters
+    ----------
+    problem : Problem
+    rank : int, optional
+        Number of modes. Default: all above rounding.
+
+    Returns
+    -------
+    Modes or None
+        None if samples are missing, or if there are too many modes for samples without noise.
+    """
     if not np.all(problem.seen):
         return None
     modes = pencil_modes(problem, problem.b, rank)

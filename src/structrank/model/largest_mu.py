@@ -73,7 +73,8 @@ def mu_max(
     4.302776
     """
     if isinstance(problem, Problems):
-        _check_defaults({"lam": lam, "loss": loss}, penalty, recovery)
+        usual = {"lam": None, "penalty": "projection", "recovery": "projection", "loss": None}
+        _check_usual({"lam": lam, "penalty": penalty, "recovery": recovery, "loss": loss}, usual)
         return _of_many(problem)
     if lam is None and problem.structure.offset is not None:
         raise ValueError(
@@ -93,11 +94,9 @@ def mu_max(
     return gradient.top(1, start, tolerance=exact, max_steps=most_steps).likely_top
 
 
-def _check_defaults(given: Mapping[str, Any], penalty: str, recovery: str) -> None:
+def _check_usual(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
     """Raise an error if an argument is given that is for one problem."""
-    others = {"penalty": penalty, "recovery": recovery}
-    given = {**given, **{k: v for k, v in others.items() if v != "projection"}}
-    name = first_given(given)
+    name = first_given({k: v for k, v in given.items() if v != usual[k]})
     if name is not None:
         raise ValueError(f"{name} is given, but it is for one Problem, and problem is Problems")
 

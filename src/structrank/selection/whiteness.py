@@ -26,8 +26,8 @@ class WhitenessTest:
 def variation(samples: NDArray, seen: NDArray) -> float:
     """Return the variance of samples, or half of the mean square of their steps if that is less.
 
-    It is the part of the variance that slow changes do not explain. The steps are those between
-    neighbours along the axis where they are smallest.
+    It is the part of the variance that slow changes do not explain. The steps are those from one
+    seen sample to the next, along the axis where they are smallest.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def variation(samples: NDArray, seen: NDArray) -> float:
     """
     found = [float(np.var(samples[seen]))]
     for axis in range(samples.ndim - 1):
-        steps = np.diff(samples, axis=axis)
-        both = np.logical_and(*(np.delete(seen, end, axis) for end in (0, -1)))
-        if np.any(both):
-            found.append(float(np.mean(np.abs(steps[both]) ** 2)) / 2)
+        rows, at = (np.moveaxis(x, axis, -1).reshape(-1, x.shape[axis]) for x in (samples, seen))
+        steps = np.concatenate([np.diff(row[there]) for row, there in zip(rows, at, strict=True)])
+        if steps.size:
+            found.append(float(np.mean(np.abs(steps) ** 2)) / 2)
     return min(found)
 
 

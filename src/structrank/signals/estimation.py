@@ -104,15 +104,15 @@ def best_estimate(
     if first is not None and (first.trusted or time_is_up()):
         return _found_directly(problem, known, first.estimate, candidate)
     large = large or (kind == AUTO and known.rank is None and _is_long(problem, effort))
-    trial = hold_out(problem, known, effort.parts)
-    trial = trial if first is None else replace(trial, first=first)
+    trial = replace(hold_out(problem, known, effort.parts), first=first)
     free = known.rank is known.mu is None and len(competing) > 1
     early = [c for c in competing if large or free or not c.from_solution]
     predictions = _predictions(early, trial)
     doubtful = first is not None and _leaves_much(problem, first.estimate, rule)
     needless = _needs_no_solution(competing, trial, predictions, free, doubtful, rule)
     solution = None if needless else _first_solution(problem, known, large)
-    if solution is not None and not (predictions and time_is_up()):  # it was not cut short
+    cut = free and predictions and time_is_up()
+    if solution is not None and not cut:
         alone = len(competing) == 1 or time_is_up()
         solved = _solved_directly(trial, competing, solution, warn) if alone else None
         if solved is not None:

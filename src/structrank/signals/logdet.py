@@ -187,12 +187,12 @@ class WindowDescent:
         """Make a step for a share of noise, and return the relative change of the signal."""
         if self._scale == 0:  # constant channels
             return 0.0
-        fitting, at, last = self._fitting, self._y, self._y - self._before
+        fitting, at = self._fitting, self._y
         if self._extrapolates:
-            at = at + self._since / (self._since + 3) * last
+            at = at + self._since / (self._since + 3) * (self._y - self._before)
         weights = self._weights(at, share)
         y = self._windows.solved(weights, at, self._cg_steps, fitting.cg_residual)
-        turned = np.vdot(y - at, last).real < 0
+        turned = self._extrapolates and np.vdot(y - at, y - self._y).real < 0
         self._since = 0 if turned else self._since + 1
         self._before, self._y = self._y, y
         size = float(np.linalg.norm(y))

@@ -108,8 +108,8 @@ class FitOfModes(Candidate):
         """Return a function that returns the estimate of a fit that was chosen."""
 
         def finished() -> Estimate:
-            idle = fit if time_is_up() else without_idle_dampings(fit, known.sigma, self.search)
-            return _estimate(idle, known.levels)
+            last = fit if time_is_up() else without_idle_dampings(fit, known.sigma, self.search)
+            return _estimate(last, known.levels)
 
         return finished
 
@@ -165,6 +165,8 @@ class _DoubtfulPrediction(_ModalPrediction):
             if time_is_up():
                 return self
             signals.append(fit_anew(problem, part, trial.known, self._modes.search))
+        if time_is_up():
+            return self
         return _ModalPrediction(self._modes, trial.residual(signals), self._finished)
 
 
