@@ -85,7 +85,7 @@ def fit_windows(
     signal that is extrapolated from the last two, as in Nesterov's method, and the objective may
     rise. The extrapolation starts anew after a step that turns back from the last one. That is
     sooner than by the rule of B. O'Donoghue and E. Candes, "Adaptive restart for accelerated
-    gradient schemes", Found. Comput. Math. 15 (2015), by which errors in recorded k-space are 7%
+    gradient schemes", Found. Comput. Math. 15 (2015), by which errors in recorded k-space are
     larger (`benchmarks.space`).
 
     Parameters
