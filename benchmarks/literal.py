@@ -37,6 +37,10 @@ class LiteralPoint:
     def half_norms(self) -> float:
         return (np.trace(self.gram_U) + np.trace(self.gram_V)) / 2
 
+    def without_transforms(self) -> LiteralPoint:
+        """Itself: there are no transforms."""
+        return self
+
 
 class LiteralGradient:
     """grad f(X) as a dense matrix."""

@@ -99,7 +99,7 @@ def test_day_and_week_of_hourly_samples(seed):
     for periods in ((24,), (24, 168)):
         (found,) = fit_series(samples, periods=periods).smooth([samples])
         errors[periods] = np.sqrt(np.mean((found.signal - y)[gaps] ** 2))
-    assert errors[24, 168] < 0.6 * errors[24,]
+    assert errors[24, 168] < 0.8 * errors[24,]
 
 
 @pytest.mark.nightly

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ DAY_SECONDS = 86400.0
 YEAR_DAYS = 365.2425  # mean year of the calendar
 MONTHS_OF_YEAR = 12
 LONGEST_MONTH = 31
+SHORTEST_STEP = 1e-100  # seconds; rates far beyond that overflow
 IN_SECONDS = {
     **{"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "second": 1.0},
     **{"min": 60.0, "minute": 60.0, "h": 3600.0, "hr": 3600.0, "hour": 3600.0},
@@ -138,14 +138,18 @@ def sampling_of(samples: Any, axis: int = 0, dt: float | None = None) -> Samplin
 
 
 def checked_dt(dt: Any) -> float:
-    """The time between samples, or an error unless it is positive.
+    """The time between samples, or an error unless it is positive and of a usual size.
 
     Parameters
     ----------
     dt : float
     """
-    if not isinstance(dt, (int, float, np.number)) or not (math.isfinite(dt) and dt > 0):
-        raise ValueError(f"dt is {dt!r}, but the seconds between samples, above zero, are expected")
+    number = isinstance(dt, (int, float, np.number))
+    if not (number and SHORTEST_STEP <= dt <= 1 / SHORTEST_STEP):
+        raise ValueError(
+            f"dt is {dt!r}, but the seconds between samples, from {SHORTEST_STEP:g} to "
+            f"{1 / SHORTEST_STEP:g}, are expected"
+        )
     return float(dt)
 
 
