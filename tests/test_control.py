@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -145,23 +146,37 @@ def test_a_call_ends_soon_after_its_limit(name, limit, rng, monkeypatch):
     assert clock.now <= 1.2 * limit + 40
 
 
-def test_a_convex_solution_that_was_cut_short_is_not_returned(rng, monkeypatch):
-    """Other estimates had predicted before, and what they found is better."""
+@pytest.fixture
+def cut_solutions(monkeypatch):
+    """The convex solutions of `recover`, with fits of zeros; time is up after each."""
     clock, solve, solved = Clock(monkeypatch), estimation.solve_and_refit, []
 
     def slow(*arguments):
-        solved.append(solve(*arguments))
+        solution = solve(*arguments)
+        solved.append(replace(solution, fit=replace(solution.fit, y=0 * solution.fit.y)))
         clock.now += 1e9
-        return solved[0]
+        return solved[-1]
 
     monkeypatch.setattr(estimation, "solve_and_refit", slow)
+    return solved
+
+
+def test_a_convex_solution_that_was_cut_short_is_not_returned(rng, cut_solutions):
+    """Other estimates had predicted before, and what they found is better."""
     t = np.arange(60)
     truth = np.exp(-0.1 * t) * np.cos(0.5 * t)
     with pytest.warns(ConvergenceWarning):
         found = recover(truth + 0.1 * rng.standard_normal(60), max_time=1e6)
-    assert len(solved) == 1
+    assert len(cut_solutions) == 1
     assert found.rank > 0
     assert np.linalg.norm(found.signal - truth) < 0.5 * np.linalg.norm(truth)
+
+
+def test_a_given_rank_keeps_its_modes_when_time_is_up(rng, cut_solutions):
+    with pytest.warns(ConvergenceWarning):
+        found = recover(walk(rng)[:60], rank=5, max_time=1e6)
+    assert len(cut_solutions) == 1
+    assert (found.kind, found.rank) == ("refit", 5)
 
 
 def test_with_enough_time_nothing_changes(rng):
