@@ -73,8 +73,10 @@ def mu_max(
     4.302776
     """
     if isinstance(problem, Problems):
-        usual = {"lam": None, "penalty": "projection", "recovery": "projection", "loss": None}
-        _check_usual({"lam": lam, "penalty": penalty, "recovery": recovery, "loss": loss}, usual)
+        maps = {"penalty": penalty, "recovery": recovery}
+        _check_none_given(
+            {"lam": lam, "loss": loss, **{k: v for k, v in maps.items() if v != "projection"}}
+        )
         return _of_many(problem)
     if lam is None and problem.structure.offset is not None:
         raise ValueError(
@@ -94,9 +96,9 @@ def mu_max(
     return gradient.top(1, start, tolerance=exact, max_steps=most_steps).likely_top
 
 
-def _check_usual(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+def _check_none_given(arguments: Mapping[str, Any]) -> None:
     """Raise an error if an argument is given that is for one problem."""
-    name = first_given({k: v for k, v in given.items() if v != usual[k]})
+    name = first_given(arguments)
     if name is not None:
         raise ValueError(f"{name} is given, but it is for one Problem, and problem is Problems")
 

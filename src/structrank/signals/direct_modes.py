@@ -262,10 +262,11 @@ def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
     weights = to_numpy(problem.sample_weights).reshape(grid)
     residual = np.where(seen, weights * to_numpy(problem.b - y).reshape(grid), 0.0)
     if number_count(problem) < search.fewest:
+        if np.ptp(weights[seen]):  # small weights would hide much
+            return False
+        samples = weights * to_numpy(problem.b).reshape(grid)
         left = np.mean(np.abs(residual[seen]) ** 2)
-        samples, equal = to_numpy(problem.b).reshape(grid), np.ptp(weights[seen]) == 0
-        most = search.nearly * np.max(weights) ** 2 * variation(samples, seen)
-        if not equal or left > most:  # of unequal weights, small ones would hide much
+        if left > search.nearly * variation(samples, seen):
             return False
     return is_white(residual, seen, search.whiteness)
 

@@ -136,7 +136,7 @@ class WeightedModes(FitOfModes):
 
 class _ModalPrediction(Prediction):
     def __init__(
-        self, candidate: FitOfModes, residual: NDArray, finished: Callable[[], Estimate]
+        self, candidate: Candidate, residual: NDArray, finished: Callable[[], Estimate]
     ) -> None:
         super().__init__(candidate, residual)
         self._finished = finished
@@ -152,7 +152,7 @@ class _DoubtfulPrediction(_ModalPrediction):
         self, candidate: FitOfModes, residual: NDArray, first: FirstEstimate, trial: Trial
     ) -> None:
         super().__init__(candidate, residual, first.chosen)
-        self._modes, self._trial = candidate, trial
+        self._trial, self._search = trial, candidate.search
 
     def refined(self) -> Prediction:
         """Return the prediction by modes that are found without the held-out samples.
@@ -164,10 +164,10 @@ class _DoubtfulPrediction(_ModalPrediction):
         for part in trial.parts:
             if time_is_up():
                 return self
-            signals.append(fit_anew(problem, part, trial.known, self._modes.search))
+            signals.append(fit_anew(problem, part, trial.known, self._search))
         if time_is_up():
             return self
-        return _ModalPrediction(self._modes, trial.residual(signals), self._finished)
+        return _ModalPrediction(self.candidate, trial.residual(signals), self._finished)
 
 
 def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
