@@ -65,6 +65,27 @@ def test_the_preferred_one_is_chosen_unless_others_are_clearly_better(rng):
     assert choose([clearly]) == [clearly]
 
 
+def autoregressive(correlation, n, rng):
+    y = np.zeros(n + 50)
+    for t in range(1, n + 50):
+        y[t] = correlation * y[t - 1] + rng.standard_normal()
+    return 5 + y[50:]
+
+
+def test_a_constant_has_to_be_about_as_likely_as_a_model(rng):
+    """Few held-out samples do not show that neighbours are alike."""
+    kinds = {}
+    for correlation in (0.0, 0.7):
+        found = []
+        for _ in range(6):
+            y = autoregressive(correlation, 60, rng)
+            y[10:14] = y[30:34] = y[45:49] = np.nan
+            found.append(recover(y).rank)
+        kinds[correlation] = found
+    assert kinds[0.0].count(1) >= 5
+    assert 1 not in kinds[0.7]
+
+
 def test_those_that_are_about_the_best_are_chosen_together(rng):
     noise = rng.standard_normal(400)
     good, same, bad = (Fixed(OTHER, r) for r in (noise, np.roll(noise, 7), 3 * noise))

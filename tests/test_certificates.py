@@ -114,8 +114,8 @@ class TestAdversaries:
         assert np.linalg.norm(result.y - b) < 0.5 * np.linalg.norm(b)
 
     def test_a_start_that_the_data_are_orthogonal_to_would_fool(self):
-        S = Hankel(19, window=10)
-        start = np.random.default_rng(0).standard_normal(10) + 0j
+        S = Hankel(79, window=40)
+        start = np.random.default_rng(0).standard_normal(40) + 0j
         b = certificates.against(start, S)
         gradient = Penalized(Problem(S, b, 0.1), 1.0)
         top = gradient.gradient(gradient.at(LowRank.zeros(S.shape, b))).top(

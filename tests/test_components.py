@@ -9,6 +9,7 @@ import pytest
 from conftest import nightly
 from scipy.linalg import solve_discrete_lyapunov, toeplitz
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 
 from structrank import recover
 from structrank._watch import watched
@@ -91,10 +92,10 @@ def test_covariances_and_smoother_have_the_same_means_and_variances(order, measu
     rest = np.where(np.isnan(y), found.outputs[:, 0, 0, 0], y)
     for name, season in parts.seasons.items():
         rest = rest - found.states[:, parts.states[name], 0, 0] @ season.shown
-    np.testing.assert_allclose(fit.filled_rest(y, noise), rest, atol=1e-9)
+    np.testing.assert_allclose(fit.given(y, noise).filled_rest(), rest, atol=1e-9)
     without = fit.smooth([np.where(part, np.nan, y) for part in held], noise)
     for n, (part, (mean, variance)) in enumerate(
-        zip(held, fit.held_out(y, held, noise), strict=True)
+        zip(held, fit.given(y, noise).held_out(held), strict=True)
     ):
         np.testing.assert_allclose(mean, without.states[part, :, 0, n] @ shown, atol=1e-9)
         np.testing.assert_allclose(variance, without.signal_variances[part, 0, n], atol=1e-9)
@@ -110,8 +111,8 @@ def test_a_long_series_has_the_means_and_variances_of_the_smoother(rng):
     ((mean, variance),) = fit.signals([y])
     np.testing.assert_allclose(mean, given.mean(), atol=1e-8)
     np.testing.assert_allclose(variance, given.variance(), atol=1e-8)
-    np.testing.assert_allclose(fit.filled_rest(y), np.where(np.isnan(y), mean, y))
-    for found, dense in zip(fit.held_out(y, held), given.held_out(held), strict=True):
+    np.testing.assert_allclose(fit.given(y).filled_rest(), np.where(np.isnan(y), mean, y))
+    for found, dense in zip(fit.given(y).held_out(held), given.held_out(held), strict=True):
         np.testing.assert_allclose(found, dense, atol=1e-8)
 
 
@@ -226,6 +227,35 @@ def test_fits_of_a_seasonal_series_predict_its_gaps(rng):
     assert np.all(found.deviation >= found.stderr)
 
 
+def test_what_samples_tell_is_what_each_question_alone_tells(rng):
+    y = np.cumsum(rng.standard_normal(80))
+    y[30:40] = np.nan
+    fitted, k = fit_series(y), rng.integers(4, size=80)
+    parts = [(k == part) & ~np.isnan(y) for part in range(3)]
+    told = fitted.told(y, parts)
+    np.testing.assert_array_equal(told.whole.signal, fitted.smooth([y])[0].signal)
+    np.testing.assert_array_equal(told.seen.variance, fitted.seen_values(y).variance)
+    alone = fitted.smooth([np.where(part, np.nan, y) for part in parts])
+    for part, one, found in zip(parts, alone, told.held_out, strict=True):
+        np.testing.assert_allclose(found.signal, one.signal[part], atol=1e-7)
+        np.testing.assert_allclose(found.deviation, one.deviation[part], rtol=1e-6)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.01])
+def test_criterion_of_a_trend_literally(damping, rng):
+    t = np.arange(50)
+    y = 4 * np.exp(-damping * t) + rng.standard_normal(50)
+    y[10:15] = np.nan
+    fitted, z = fit_series(y), (y - np.nanmean(y))[~np.isnan(y)] / np.nanstd(y)
+    left = z - np.mean(z)
+    white, n, count = np.mean(left**2), len(z), 1 + bool(damping)
+    K = white * np.eye(n) + fitted.fits[0].components.first.level ** 2
+    value = multivariate_normal(cov=K).logpdf(left)
+    criterion = 2 * (count - value) + 2 * count * (count + 1) / (n - count - 1)
+    found = fitted.over_trend(np.sum(left**2) * fitted.scale**2, int(bool(damping)))
+    assert found == pytest.approx(criterion - fitted.fits[0].information)
+
+
 def test_parameters_of_a_long_series_are_fitted_to_a_stretch(rng):
     walk = np.cumsum(rng.standard_normal(5000))
     walk[rng.random(5000) < 0.4] = np.nan
@@ -310,7 +340,7 @@ def test_noise_hidden_in_components_literally(white, rng):
     seen = ~np.isnan(y)
     noise = white + noise_floor(fit)
     inverse = np.linalg.inv(sample_covariances(EVERYTHING, parameters)[np.ix_(seen, seen)])
-    mean, variance, got = seen_values(fit, y)
+    mean, variance, got = seen_values(fit.given(y))
     assert got == pytest.approx(noise)
     tolerance = {"rtol": 1e-6} if white == 0.3 else {"rtol": 0.02, "atol": 0.01 * noise**0.5}
     np.testing.assert_allclose(mean[seen], y[seen] - noise * inverse @ y[seen], **tolerance)

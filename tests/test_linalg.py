@@ -18,7 +18,7 @@ from structrank._array import (
     svd,
     to_numpy,
 )
-from structrank.model.linalg import random_vector, top_singular_pairs
+from structrank.model.linalg import dense_pairs, random_vector, top_singular_pairs
 
 pytestmark = pytest.mark.quick
 
@@ -269,3 +269,15 @@ def test_products_of_tensors_are_the_literal_ones(rng):
     for large in (1, 100):
         found = sum_of_products(torch.asarray(x), torch.asarray(y), large=large)
         np.testing.assert_allclose(found.numpy(), literal)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_pairs_of_a_small_matrix_are_those_of_its_products(dtype, rng):
+    A = random_array(rng, (7, 5), dtype)
+    found = dense_pairs(A, 3)
+    literal = top_singular_pairs(*products(A), random_array(rng, (5,), dtype), 3, tolerance=1e-12)
+    np.testing.assert_allclose(found.values, literal.values)
+    np.testing.assert_allclose(A @ found.V, found.U * found.values, atol=1e-12)
+    left = np.linalg.norm(A.conj().T @ found.U - found.V * found.values, axis=0)
+    assert np.all(left <= found.residuals)
+    assert found.values[0] <= found.upper <= (1 + 1e-12) * found.values[0]

@@ -11,6 +11,7 @@ from structrank import Hankel, LowRank, Mask, Penalized, Problem, Weighted, mu_m
 from structrank._array import to_numpy
 from structrank._array.transforms import FFTSizes
 from structrank.model import quartic
+from structrank.model.linalg import random_vector
 from structrank.model.objective import natural_lam
 from structrank.solvers.augmented import Augmented
 from structrank.solvers.local_search import local_search
@@ -70,6 +71,14 @@ class TestAgainstTheDenseTranscription:
         assert np.linalg.norm(got - expected) <= 1e-12 * scale
         got = gradient.rmatmul(np.eye(M, dtype=expected.dtype))
         assert np.linalg.norm(got - expected.conj().T) <= 1e-12 * scale
+
+    def test_top_pairs_of_a_small_gradient_by_its_decomposition(self, case):
+        objective, _, X = case
+        gradient = objective.gradient(objective.at(X))
+        start = random_vector(X.shape[1], X.V, seed=0)
+        dense, lanczos = (gradient.top(1, start, tolerance=1e-10, small=n) for n in (99, 0))
+        np.testing.assert_allclose(dense.values, lanczos.values, rtol=1e-8)
+        assert abs(np.vdot(dense.U[:, 0], lanczos.U[:, 0])) == pytest.approx(1, rel=1e-4)
 
     def test_factor_gradient(self, case):
         objective, literal, X = case

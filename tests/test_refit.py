@@ -678,7 +678,7 @@ def test_95_percent_intervals_cover(name, decibel):
 # -- how it shows itself ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [7, 13, 31, 40, 45, 49, 52])
+@pytest.mark.parametrize("seed", [7, 13, 31, 40, 45, 52])
 def test_modes_do_not_grow_where_nothing_is_seen(seed):
     """Solutions that have not converged, with large gaps; found by random search.
 

@@ -362,7 +362,7 @@ def test_refuses_what_it_cannot_use():
 
 
 def test_warns_only_if_the_chosen_solution_has_not_converged():
-    problem = lifted(noisy(tones(), 0.1))
+    problem = lifted(noisy(tones(80), 0.1))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         select_mu(problem)

@@ -82,6 +82,20 @@ class ConditionedSeries:
             variance[~seen] = np.diag(missing) - noise[~seen]
         return np.maximum(variance, 0.0)
 
+    def with_noise(self, noise: float) -> tuple[NDArray, NDArray]:
+        """Mean and variance at seen samples, zero elsewhere, if noise has this variance.
+
+        The covariances of the samples stay what they are.
+
+        Parameters
+        ----------
+        noise : float
+        """
+        mean, variance = np.zeros((2, len(self.y)))
+        mean[self.seen] = self.y[self.seen] - noise * self._weighted
+        variance[self.seen] = np.maximum(noise - noise**2 * np.diag(self._precision), 0.0)
+        return mean, variance
+
     def season(self) -> NDArray:
         """Mean of the sum of all seasons, at all times."""
         covariance = seasonal_covariance(self._components, self._parameters, len(self.y))

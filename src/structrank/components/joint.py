@@ -17,7 +17,7 @@ from ..systems.smoothing import Moments, smoothed
 from .draws import DrawSizes, error_draws
 from .joint_model import JointFit
 from .joint_search import fit_jointly
-from .mixture import Averaging, FittedSeries, SeriesEstimate
+from .mixture import Averaging, FittedSeries, SeriesEstimate, Told
 from .noise_floor import SeenValues
 from .parts import SeriesPart, mixed_parts, series_parts, shown_moments, shown_rows
 from .search import fit_series
@@ -87,22 +87,19 @@ class FittedChannels:
         found = [fit.smooth([(y - offset) / scale for y in samples]) for fit in self.joint]
         return [self._average(found, record) for record in range(len(samples))]
 
-    def held_out(self, samples: NDArray, parts: Sequence[NDArray]) -> list[SeriesEstimate]:
-        """Estimate samples that are held out, part by part, from the others.
+    def told(self, samples: NDArray, parts: Sequence[NDArray]) -> Told:
+        """What samples say of a table, and of those of them that are held out in turn.
 
         Parameters
         ----------
         samples : ndarray, shape (samples, channels)
             NaN where missing.
         parts : sequence of ndarray of bool
-
-        Returns
-        -------
-        list of SeriesEstimate
-            At the samples of each part.
         """
         found = self.smooth([np.where(part, np.nan, samples) for part in parts])
-        return [one.at(part) for one, part in zip(found, parts, strict=True)]
+        held_out = [one.at(part) for one, part in zip(found, parts, strict=True)]
+        (whole,) = self.smooth([samples])
+        return Told(held_out, whole, self.seen_values(samples))
 
     def _average(self, found: list[Moments], record: int) -> SeriesEstimate:
         """Mean and variance of a mixture of fits."""

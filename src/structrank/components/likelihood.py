@@ -18,6 +18,7 @@ from ..systems.smoothing import Moments, smoothed
 from .conditioning import gaussian, records
 from .covariances import SampleCovariances
 from .dense_smoothing import ConditionedSeries
+from .given_series import GivenSeries
 from .model import DRIFTS, Components
 
 LikelihoodScore = Callable[[NDArray], tuple[float, NDArray]]
@@ -133,8 +134,8 @@ class ComponentFit:
     ) -> list[tuple[NDArray, NDArray]]:
         """Mean and variance of the series without its white noise, for each record of samples."""
         try:
-            if all(self._is_short(y) for y in samples):
-                given = [self._given(y, noise) for y in samples]
+            if all(self.is_short(y) for y in samples):
+                given = [self.conditioned(y, noise) for y in samples]
                 return [(one.mean(), one.variance()) for one in given]
         except ValueError:  # rounding: the filter keeps more digits
             pass
@@ -144,32 +145,9 @@ class ComponentFit:
             for k in range(len(samples))
         ]
 
-    def held_out(
-        self, y: NDArray, parts: Sequence[NDArray], noise: NDArray | None = None
-    ) -> list[tuple[NDArray, NDArray]]:
-        """The same at samples that are held out, part by part."""
-        try:
-            if self._is_short(y):
-                return self._given(y, noise).held_out(parts)
-        except ValueError:  # rounding: the filter keeps more digits
-            pass
-        found = self.signals([np.where(part, np.nan, y) for part in parts], noise)
-        pairs = zip(found, parts, strict=True)
-        return [(mean[part], variance[part]) for (mean, variance), part in pairs]
-
-    def filled_rest(self, y: NDArray, noise: NDArray | None = None) -> NDArray:
-        """A series with its gaps filled, less its seasons."""
-        try:
-            if self._is_short(y):
-                given = self._given(y, noise)
-                return np.where(given.seen, y, given.mean()) - given.season()
-        except ValueError:  # rounding: the filter keeps more digits
-            pass
-        found, at = self.smooth([y], noise), self.components.states
-        rest = np.where(np.isnan(y), found.outputs[:, 0, 0, 0], y)
-        for name, season in self.components.seasons.items():
-            rest = rest - found.states[:, at[name], 0, 0] @ season.shown
-        return np.asarray(rest)
+    def given(self, y: NDArray, noise: NDArray | None = None) -> GivenSeries:
+        """The fit and one series, for several questions about them."""
+        return GivenSeries(self, y, noise)
 
     def over(self, y: NDArray, noise: NDArray | None = None) -> ComponentFit:
         """The same parameters, with their likelihood for another series, such as a longer one."""
@@ -181,11 +159,12 @@ class ComponentFit:
         """How states show in the series."""
         return np.asarray(self.components.matrices(self.parameters)[0][0])
 
-    def _is_short(self, y: NDArray, search: LikelihoodSearch = LikelihoodSearch()) -> bool:
+    def is_short(self, y: NDArray, search: LikelihoodSearch = LikelihoodSearch()) -> bool:
         """Whether all values of a series have covariances that are quickly computed."""
         return len(y) <= search.most_dense and is_short(self.components, y, search)
 
-    def _given(self, y: NDArray, noise: NDArray | None) -> ConditionedSeries:
+    def conditioned(self, y: NDArray, noise: NDArray | None) -> ConditionedSeries:
+        """A short series given its samples, by dense covariances."""
         return ConditionedSeries(self.components, self.parameters, y, noise)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from .._array import NDArray
 from ..io.saved_results import savable
+from .given_series import GivenSeries
 from .likelihood import ComponentFit
+from .model import Components
 from .noise_floor import SeenValues, seen_values
 
 
@@ -67,6 +70,24 @@ class SeriesEstimate:
         return SeriesEstimate(signal, signal * self.stderr, signal * self.deviation, None)
 
 
+class Told(NamedTuple):
+    """What samples say.
+
+    Attributes
+    ----------
+    held_out : list of SeriesEstimate
+        At samples that are held out, part by part, from the others.
+    whole : SeriesEstimate
+        Of the series, from all samples.
+    seen : SeenValues or None
+        Of the series at seen samples, if as much of it is noise as can be; None if noise is known.
+    """
+
+    held_out: list[SeriesEstimate]
+    whole: SeriesEstimate
+    seen: SeenValues | None
+
+
 @savable()
 @dataclass(frozen=True, eq=False)
 class FittedSeries:
@@ -112,6 +133,28 @@ class FittedSeries:
         share = min(float(self.weights @ counts), 0.5)
         return float(np.sqrt((1 + share) / (1 - share)))
 
+    def over_trend(self, squares: float, parameters: int) -> float:
+        """By how much Akaike's criterion of a trend in white noise exceeds that of the best fit.
+
+        Minus infinity if the noise of samples is known, or for fits of a logarithm. The size of the
+        trend has the distribution of the first level of these fits, so that both are alike.
+
+        Parameters
+        ----------
+        squares : float
+            Sum of the squared distances of all samples from the trend.
+        parameters : int
+            Number of parameters of the trend beside its size.
+        """
+        if self.noise is not None or self.logarithmic:
+            return -np.inf
+        best, n = self.fits[0], self.fits[0].seen
+        white = squares / (n * self.scale**2)
+        spread = np.log(1 + n * best.components.first.level**2 / white)
+        loglikelihood = -0.5 * (n * np.log(2 * np.pi * white) + n + spread)
+        trend = ComponentFit(Components(n), np.zeros(1 + parameters), loglikelihood, n)
+        return trend.information - best.information
+
     def smooth(self, samples: Sequence[NDArray]) -> list[SeriesEstimate]:
         """Estimate series of the same length, each from samples of its own.
 
@@ -127,8 +170,8 @@ class FittedSeries:
         averages = [self._average(one, self.noise) for one in zip(*found, strict=True)]
         return [one.exponential() for one in averages] if self.logarithmic else averages
 
-    def held_out(self, samples: NDArray, parts: Sequence[NDArray]) -> list[SeriesEstimate]:
-        """Estimate samples that are held out, part by part, from the others.
+    def told(self, samples: NDArray, parts: Sequence[NDArray]) -> Told:
+        """What samples say of a series, and of those of them that are held out in turn.
 
         Parameters
         ----------
@@ -136,20 +179,14 @@ class FittedSeries:
             NaN where missing.
         parts : sequence of ndarray of bool
             Only samples that are seen.
-
-        Returns
-        -------
-        list of SeriesEstimate
-            At the samples of each part.
         """
-        if self.logarithmic:
-            found = self.smooth([np.where(part, np.nan, samples) for part in parts])
-            return [one.at(part) for one, part in zip(found, parts, strict=True)]
-        record = (samples - self.offset) / self.scale
-        each = [fit.held_out(record, parts, self.noise) for fit in self.fits]
+        given = self._given(samples)
+        each = [one.held_out(parts) for one in given]
         noises = [None if self.noise is None else self.noise[part] for part in parts]
         pairs = zip(zip(*each, strict=True), noises, strict=True)
-        return [self._average(one, noise) for one, noise in pairs]
+        held_out = [self._average(one, noise) for one, noise in pairs]
+        whole = self._average([one.signal() for one in given], self.noise)
+        return Told(held_out, whole, self._seen_values(given, samples))
 
     def seen_values(self, samples: NDArray) -> SeenValues | None:
         """The series at its seen samples, if as much of it is noise as can be.
@@ -161,10 +198,17 @@ class FittedSeries:
         samples : ndarray
             NaN where missing.
         """
+        return self._seen_values(self._given(samples), samples)
+
+    def _given(self, samples: NDArray) -> list[GivenSeries]:
+        """Each fit with the samples."""
+        record = (samples - self.offset) / self.scale
+        return [fit.given(record, self.noise) for fit in self.fits]
+
+    def _seen_values(self, given: Sequence[GivenSeries], samples: NDArray) -> SeenValues | None:
         if self.noise is not None:
             return None
-        record = (samples - self.offset) / self.scale
-        found = [seen_values(fit, record) for fit in self.fits]
+        found = [seen_values(one) for one in given]
         return SeenValues.average(found, self.weights, ~np.isnan(samples), self.offset, self.scale)
 
     def _average(

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .._array import NDArray
+from .given_series import GivenSeries
 from .likelihood import ComponentFit
 
 
@@ -149,7 +150,7 @@ def noise_floor(fit: ComponentFit, rule: FloorRule = FloorRule()) -> float:
 
 
 def seen_values(
-    fit: ComponentFit, record: NDArray, rule: FloorRule = FloorRule()
+    given: GivenSeries, rule: FloorRule = FloorRule()
 ) -> tuple[NDArray, NDArray, float]:
     """Mean and variance of the signal at seen samples if the floor is noise, and the noise.
 
@@ -159,19 +160,20 @@ def seen_values(
 
     Parameters
     ----------
-    fit : ComponentFit
-        With white noise among its parameters.
-    record : ndarray
-        Series of mean zero and deviation one, NaN where missing.
+    given : GivenSeries
+        With white noise among the parameters of its fit.
     rule : FloorRule
     """
+    fit = given.fit
     white = np.exp(fit.values["white"])
-    noise = white + noise_floor(fit, rule)
+    noise = float(white + noise_floor(fit, rule))
+    if given.dense is not None:
+        return (*given.dense.with_noise(noise), noise)
     white = max(white, rule.least * noise)
     values = {**fit.values, "white": np.log(white)}
     fit = replace(fit, parameters=np.array([values[name] for name in fit.components.names]))
-    ((signal, own),) = fit.signals([record])
-    return (*with_more_noise(record, signal, own, white, noise), float(noise))
+    ((signal, own),) = fit.signals([given.y])
+    return (*with_more_noise(given.y, signal, own, white, noise), noise)
 
 
 def with_more_noise(

@@ -260,7 +260,7 @@ def _autoregressive(
     orders = np.arange(most + 1)
     price = 2 * orders * samples / np.maximum(samples - orders - 2, 1)
     for _ in range(search.passes):
-        rest = fit.filled_rest(series.y, series.noise)
+        rest = fit.given(series.y, series.noise).filled_rest()
         partial, errors = burg(rest, most)
         order = max(int(np.argmin(samples * np.log(np.maximum(errors, 1e-12)) + price)), 2)
         components = series.components(seasons, order=order)

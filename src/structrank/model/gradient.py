@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._array import Array
+from .._array import Array, is_numpy_array
 from ..structures import Structure
-from .linalg import SingularPairs, top_singular_pairs
+from .linalg import SingularPairs, dense_pairs, top_singular_pairs
 from .lowrank import LowRank
 from .penalties import Remainder
 from .recoveries import Placed
@@ -61,8 +61,14 @@ class Gradient:
         max_steps: int = 60,
         failure: float | None = None,
         bound_tolerance: float = np.inf,
+        small: int = 32,
     ) -> SingularPairs:
-        """Compute leading singular pairs of `-grad f(X)`, the direction of steepest descent."""
+        """Compute leading singular pairs of `-grad f(X)`, the direction of steepest descent.
+
+        Matrices of at most `small` rows and columns are formed, in NumPy: that takes less time.
+        """
+        if max(self.structure.shape) <= small and is_numpy_array(start):
+            return dense_pairs(-self.matmul(np.eye(len(start), dtype=start.dtype)), count)
         return top_singular_pairs(
             lambda v: -self.matmul(v[:, None])[:, 0],
             lambda u: -self.rmatmul(u[:, None])[:, 0],

@@ -158,6 +158,29 @@ def top_singular_pairs(
         next_check += process.steps // lanczos.checks
 
 
+def dense_pairs(matrix: NDArray, count: int, rounding: Rounding = Rounding()) -> SingularPairs:
+    """Compute leading singular pairs of a small matrix by its decomposition.
+
+    Parameters
+    ----------
+    matrix : ndarray
+    count : int
+        Number of pairs wanted; all of them if there are fewer.
+    rounding : Rounding
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.linalg import dense_pairs
+    >>> dense_pairs(np.diag([3.0, 2.0, 1.0]), 2).values
+    array([3., 2.])
+    """
+    U, values, Vh = svd(matrix)
+    lost = rounding.norms * np.finfo(matrix.dtype).eps * float(values[0])
+    V, residuals = Vh[:count].conj().T, np.full(len(values[:count]), lost)
+    return SingularPairs(U[:, :count], values[:count], V, residuals, float(values[0]) + lost)
+
+
 def random_vector(size: int, reference: Array, seed: int) -> Array:
     """Draw a Gaussian vector in the library, device and dtype of `reference`."""
     return gaussian(size, reference, np.random.default_rng(seed))

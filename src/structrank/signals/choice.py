@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._array import Array, NDArray, like, to_numpy
+from ..model.problem import Problem
 from ..selection.holdout import clearly_better
 from .candidates.base import UNIFORM, Prediction, everywhere
 from .estimates import Estimate
@@ -26,6 +27,12 @@ class ChoiceRule:
     unexplained : float
         Mean absolute error over that of the samples, beyond which the prediction that was chosen
         explains next to nothing. Taste.
+    support : float
+        A trend of one mode in white noise does not compete if its criterion of Akaike exceeds that
+        of a model of all samples by more than this: it has little support then (K. P. Burnham and
+        D. R. Anderson, "Model Selection and Multimodel Inference", 2002). Few held-out samples
+        hardly show that neighbours are alike; the likelihood of all samples does. A constant in
+        white noise is lost by this in 2 to 8 of 100 series of 30 to 300 samples.
     most_left : float
         Variance that modes leave over that of the samples, beyond which no convex solution is
         tried if components compete. It takes two thirds of the time there, and errors are the same:
@@ -34,6 +41,7 @@ class ChoiceRule:
 
     largest_ratio: float = 0.95
     unexplained: float = 0.5
+    support: float = 2.0
     most_left: float = 0.25
 
 
@@ -60,6 +68,33 @@ def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -
     errors, past = np.abs(mean_residual(others)), np.abs(preferred[0].residual)
     better = np.mean(errors) <= rule.largest_ratio * np.mean(past) and clearly_better(errors, past)
     return others if better else preferred[:1]
+
+
+def supported(
+    predictions: Sequence[Prediction], problem: Problem, rule: ChoiceRule = ChoiceRule()
+) -> list[Prediction]:
+    """Return the predictions without a trend that has little support beside a model.
+
+    Parameters
+    ----------
+    predictions : sequence of Prediction
+    problem : Problem
+        With all samples.
+    rule : ChoiceRule
+    """
+    return [p for p in predictions if not (p.is_trend and _refuted(p, predictions, problem, rule))]
+
+
+def _refuted(
+    trend: Prediction, predictions: Sequence[Prediction], problem: Problem, rule: ChoiceRule
+) -> bool:
+    """Whether a trend in white noise is much less likely than the model of a prediction."""
+    estimate, seen = trend.estimate(), problem.seen
+    assert estimate.modes is not None
+    squares = float(np.sum(np.abs(to_numpy(problem.b - estimate.signal)[seen]) ** 2))
+    parameters = int(np.any(estimate.modes.dampings))
+    excess = max(p.over_trend(squares, parameters) for p in predictions) if squares else -np.inf
+    return excess > rule.support
 
 
 def choose_refined(

@@ -21,7 +21,7 @@ from ..solvers.stopping import ConvergenceWarning
 from .caller import warn_caller
 from .candidates import CANDIDATES, Candidate, Estimate, FirstEstimate, Prediction
 from .channels import channel_count
-from .choice import ChoiceRule, choose, choose_refined, combine, mean_residual
+from .choice import ChoiceRule, choose, choose_refined, combine, mean_residual, supported
 from .effort import Effort
 from .solutions import (
     Known,
@@ -123,7 +123,7 @@ def best_estimate(
             "no estimate applies to these samples: components are for real series along one axis, "
             "and no modes were found"
         )
-    chosen = choose_refined(predictions, rule)
+    chosen = choose_refined(supported(predictions, problem, rule), rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     last = _found_at_last(trial, competing, chosen, rule)
     if last is not None:

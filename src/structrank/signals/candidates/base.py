@@ -82,6 +82,25 @@ class Prediction(ABC):
         self.candidate, self.residual, self.profile = candidate, residual, profile
 
     @property
+    def is_trend(self) -> bool:
+        """Whether the estimate is one constant, or one that decays or grows."""
+        return False
+
+    def over_trend(self, squares: float, parameters: int) -> float:
+        """Return by how much Akaike's criterion of a trend exceeds that of the estimate.
+
+        Minus infinity if the estimate is not that of a model with a likelihood.
+
+        Parameters
+        ----------
+        squares : float
+            Sum of the squared distances of all samples from the trend.
+        parameters : int
+            Number of parameters of the trend beside its size.
+        """
+        return -np.inf
+
+    @property
     def parts(self) -> list[Prediction]:
         """The predictions that this one is an average of: itself alone, as a rule."""
         return [self]

@@ -62,20 +62,20 @@ class ComponentModel(Candidate):
         with watched(self.fit_share * seconds_left()):
             fitted, errors = self._fitted(samples, known)
         parts = [part.reshape(samples.shape) for part in trial.parts]
-        held_out = fitted.held_out(samples, parts)
+        told = fitted.told(samples, parts)
         weights = np.ones(len(samples)) if known.weights is None else known.weights
         weights = np.broadcast_to(weights.reshape(-1, *[1] * (samples.ndim - 1)), samples.shape)
-        pairs = list(zip(held_out, parts, strict=True))
+        pairs = list(zip(told.held_out, parts, strict=True))
         errors_at = [weights[part] * (found.signal - samples[part]) for found, part in pairs]
         residual = fitted.optimism * np.concatenate(errors_at)
         spread = np.concatenate([weights[part] * found.deviation for found, part in pairs])
-        (found,) = fitted.smooth([samples])
+        found = told.whole
         deviation = found.deviation.reshape(shape)
         share = found.stderr.reshape(shape) / np.maximum(deviation, np.finfo(float).tiny)
-        profile = ErrorProfile(spread, deviation, share, errors, fitted.seen_values(samples))
+        profile = ErrorProfile(spread, deviation, share, errors, told.seen)
         signal = like(found.signal.reshape(shape), trial.problem.b)
         estimate = Estimate(signal, None, fitted.order, sigma=found.sigma, errors=errors)
-        return [_ComponentPrediction(self, residual, profile, estimate)]
+        return [_ComponentPrediction(self, residual, profile, estimate, fitted)]
 
     def _fitted(
         self, samples: NDArray, known: Known
@@ -117,9 +117,15 @@ class _ComponentPrediction(Prediction):
         residual: NDArray,
         profile: ErrorProfile,
         estimate: Estimate,
+        fitted: FittedSeries | FittedChannels,
     ) -> None:
         super().__init__(candidate, residual, profile)
-        self._estimate = estimate
+        self._estimate, self._fitted = estimate, fitted
 
     def estimate(self) -> Estimate:
         return self._estimate
+
+    def over_trend(self, squares: float, parameters: int) -> float:
+        if isinstance(self._fitted, FittedChannels):
+            return -np.inf
+        return self._fitted.over_trend(squares, parameters)

@@ -11,7 +11,7 @@ import numpy as np
 from ..._array import Array, NDArray, like, to_numpy
 from ..._checks import random_generator
 from ..._watch import time_is_up
-from ...modal.modes import NoModes
+from ...modal.modes import Modes, NoModes
 from ...modal.refit_result import Refit
 from ...modal.refitting import reweighted
 from ...modal.restarts import modes_by_restarts
@@ -102,7 +102,7 @@ class FitOfModes(Candidate):
             return []
         fit = trial.solution.fit
         residual = trial.residual([_signal(trial, result, fit.rank) for result in trial.training])
-        return [_ModalPrediction(self, residual, self._finishing(fit, trial.known))]
+        return [_ModalPrediction(self, residual, self._finishing(fit, trial.known), fit.modes)]
 
     def _finishing(self, fit: Refit, known: Known) -> Callable[[], Estimate]:
         """Return a function that returns the estimate of a fit that was chosen."""
@@ -136,10 +136,19 @@ class WeightedModes(FitOfModes):
 
 class _ModalPrediction(Prediction):
     def __init__(
-        self, candidate: Candidate, residual: NDArray, finished: Callable[[], Estimate]
+        self,
+        candidate: Candidate,
+        residual: NDArray,
+        finished: Callable[[], Estimate],
+        modes: Modes | None,
     ) -> None:
         super().__init__(candidate, residual)
-        self._finished = finished
+        self._finished, self._modes = cache(finished), modes
+
+    @property
+    def is_trend(self) -> bool:
+        modes = self._modes
+        return modes is not None and len(modes) == 1 and not np.any(modes.frequencies)
 
     def estimate(self) -> Estimate:
         return self._finished()
@@ -151,7 +160,7 @@ class _DoubtfulPrediction(_ModalPrediction):
     def __init__(
         self, candidate: FitOfModes, residual: NDArray, first: FirstEstimate, trial: Trial
     ) -> None:
-        super().__init__(candidate, residual, first.chosen)
+        super().__init__(candidate, residual, first.chosen, first.estimate.modes)
         self._trial, self._search = trial, candidate.search
 
     def refined(self) -> Prediction:
@@ -167,7 +176,8 @@ class _DoubtfulPrediction(_ModalPrediction):
             signals.append(fit_anew(problem, part, trial.known, self._search))
         if time_is_up():
             return self
-        return _ModalPrediction(self.candidate, trial.residual(signals), self._finished)
+        residual = trial.residual(signals)
+        return _ModalPrediction(self.candidate, residual, self._finished, self._modes)
 
 
 def _estimate(fit: Refit, levels: NDArray | None = None) -> Estimate:
