@@ -94,7 +94,7 @@ class SampleCovariances:
         if self.components.order:
             row, _, covariances = autoregression(np.exp(own[0]), np.tanh(own[1:]))
             by_lag = _continued(row, covariances, self.longest)
-            covariance += by_lag[self.lags]
+            covariance += np.take(by_lag, self.lags)
         return covariance, row, by_lag
 
 

@@ -232,18 +232,24 @@ def _fits_with(
 
 
 def _fits(series: _Series, seasons: Seasons, search: ComponentSearch) -> Iterator[ComponentFit]:
-    """Fit trends with a short autoregressive part, and a longer one with and without a trend."""
+    """Fit trends with a short autoregressive part, and a longer one with and without a trend.
+
+    The likelihood of trends often has two maxima, so they start rough and smooth. The second fit
+    ends after a few steps unless it is better than the first by then.
+    """
     trend = series.components(seasons, slope=True, order=1)
     seasonal = tuple(trend.seasons)
     trend = replace(trend, drifts=("level", "slope", *seasonal))
     rough = series.fitted(trend, search.starts)
     yield rough
     start = {**search.starts, "white": -6.0, "level": -6.0, "slope": -4.0}
-    smooth = series.fitted(trend, start)
+    few = LikelihoodSearch(steps=search.steps)
+    smooth = series.fitted(trend, start, few)
+    if smooth.loglikelihood > rough.loglikelihood:
+        smooth = series.fitted(smooth.components, smooth.values)
     yield smooth
     best = min(rough, smooth, key=lambda fit: fit.information)
     begin = _autoregressive(series, best, seasons, search)
-    few = LikelihoodSearch(steps=search.steps)
     longer = series.fitted(begin.components, begin.values, few)
     yield longer
     level = replace(begin.components, drifts=("level", *seasonal))

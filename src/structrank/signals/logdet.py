@@ -169,6 +169,8 @@ class WindowDescent:
             kind, b = TorusWindows, b.astype(np.complex64 if np.iscomplexobj(b) else np.float32)
         self._dtype, self._fitting = samples.dtype, fitting
         self._windows = windows = kind(b, seen, window)
+        double = np.result_type(windows.b, float)
+        self._factor, self._invert = get_lapack_funcs(("potrf", "potri"), dtype=double)
         scaled = None if start is None else (start - self._mean) / (self._scale or 1.0)
         self._y = windows.b if scaled is None else windows.with_margin(scaled)
         self._before, self._since = self._y, 0  # the signal before it; steps since a restart
@@ -213,8 +215,7 @@ class WindowDescent:
         noisy = self._windows.covariance(y)
         least = self._fitting.rounding * float(np.trace(noisy).real)
         np.einsum("ii->i", noisy)[:] += max(delta, least)
-        factor, invert = get_lapack_funcs(("potrf", "potri"), (noisy,))
-        lower = delta * invert(factor(noisy, lower=True)[0], lower=True)[0]  # zero above
+        lower = delta * self._invert(self._factor(noisy, lower=True)[0], lower=True)[0]  # zero above
         whole = lower + lower.conj().T
         np.einsum("ii->i", whole)[:] -= np.diag(lower)
         return np.asarray(whole)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided
 from scipy.linalg import get_lapack_funcs
 
 from .._array import NDArray
@@ -56,13 +56,17 @@ class LineWindows:
         lag, column = np.indices((m, m))
         self._inside = (lag + column < m)[:, :, None, None]
         self._row, self._column = np.minimum(lag + column, m - 1), column
+        self._right = (self.trust * self.b).reshape(-1)
+        (self._solve,) = get_lapack_funcs(("pbsv",), (self.b,))
 
     def covariance(self, y: NDArray) -> NDArray:
         """Return the mean of `q q^H` over the windows q, samples before channels."""
         (length, channels), m = y.shape, self.window
         count = length - m + 1
         if count * (m * channels) ** 2 <= self._work.product:
-            windows = np.moveaxis(sliding_window_view(y, m, axis=0), 2, 1).reshape(count, -1)
+            step = y.strides[0]
+            shape, strides = (count, m, channels), (step, step, y.strides[1])
+            windows = as_strided(y, shape, strides, writeable=False).reshape(count, -1)
             return np.asarray(windows.T @ windows.conj() / count)
         lagged = np.stack([y[k : k + count].T @ y[:count].conj() for k in range(m)])
         head, tail = y[: m - 1].reshape(-1), y[count:].reshape(-1)
@@ -80,9 +84,7 @@ class LineWindows:
         """Return the y with the least `sum trust |y - b|^2 + sum q^H weights q / m`."""
         bands = self._bands(weights)
         bands[0] += self.trust.reshape(-1)
-        right = (self.trust * self.b).reshape(-1).astype(bands.dtype)
-        (solve,) = get_lapack_funcs(("pbsv",), (bands, right))
-        y, failed = solve(bands, right, lower=True, overwrite_ab=True)[1:]
+        y, failed = self._solve(bands, self._right, lower=True, overwrite_ab=True)[1:]
         if failed:
             raise np.linalg.LinAlgError("the equations of local fits are not positive definite")
         return np.asarray(y.reshape(self.b.shape))
