@@ -215,7 +215,8 @@ class WindowDescent:
         noisy = self._windows.covariance(y)
         least = self._fitting.rounding * float(np.trace(noisy).real)
         np.einsum("ii->i", noisy)[:] += max(delta, least)
-        lower = delta * self._invert(self._factor(noisy, lower=True)[0], lower=True)[0]  # zero above
+        factor = self._factor(noisy, lower=True)[0]
+        lower = delta * self._invert(factor, lower=True)[0]  # zero above
         whole = lower + lower.conj().T
         np.einsum("ii->i", whole)[:] -= np.diag(lower)
         return np.asarray(whole)
