@@ -275,19 +275,21 @@ class Search:
         return [c for c in found if c is not None]
 
     def _sorted(self, found: list[Candidate]) -> list[Candidate]:
-        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
+        """By error; but the criterion decides where errors are close.
+
+        If missing inputs are not known well, likelihood comes before ARX, too.
+        """
+        enough = self.search.likely if self.exact else 1.0
         ranked = []
         while found:
             least = min(map(self.error, found))
-            likely = [
-                c for c in found if c.kind in LIKELY and self.error(c) <= self.search.likely * least
-            ]
+            likely = [c for c in found if c.kind in LIKELY and self.error(c) <= enough * least]
             first = min(likely or found, key=self.error)
             same = (c for c in found if c.kind == first.kind)
             close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
             best = min(close, key=lambda c: c.criterion)
-            if least <= (enough := self.search.exact_fit * self.search.rough.floor):
-                exact = [c for c in found if self.error(c) <= enough]
+            if least <= (rounding := self.search.exact_fit * self.search.rough.floor):
+                exact = [c for c in found if self.error(c) <= rounding]
                 best = min(exact, key=lambda c: (c.order, c.kind != "white"))
             ranked.append(best)
             found = [c for c in found if c is not best]
