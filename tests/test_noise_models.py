@@ -117,7 +117,9 @@ def test_bad_noise_model():
 
 
 def candidates(*rows):
-    return [Candidate(kind, order, (), error, bic) for kind, order, error, bic in rows]
+    errors = [np.transpose([np.atleast_1d(error), np.atleast_1d(error)]) for *_, error, _ in rows]
+    pairs = zip(rows, errors, strict=True)
+    return [Candidate(kind, order, (), error, bic) for (kind, order, _, bic), error in pairs]
 
 
 @pytest.mark.parametrize(
@@ -125,17 +127,16 @@ def candidates(*rows):
     [
         ([("arx", 4, 0.20, 5), ("innovations", 3, 0.24, 9)], True, "innovations", 3),
         ([("arx", 4, 0.20, 5), ("innovations", 3, 0.27, 1)], True, "arx", 4),
-        ([("arx", 4, 0.20, 5), ("innovations", 3, 0.21, 9)], False, "arx", 4),
+        ([("arx", 4, 0.20, 5), ("innovations", 3, 0.21, 9)], False, "innovations", 3),
+        ([("arx", 4, 0.20, 5), ("innovations", 3, 0.23, 1)], False, "arx", 4),
+        ([("arx", 4, [0.2, 0.2], 5), ("white", 3, [0.25, 0.17], 1)], False, "arx", 4),
         ([("white", 2, 0.205, 1), ("white", 5, 0.20, 9), ("white", 1, 0.3, 0)], False, "white", 2),
         ([("white", 2, 0.205, 1), ("innovations", 5, 0.20, 9)], False, "innovations", 5),
         ([("arx", 1, 1e-6, 1), ("white", 3, 1e-7, 0)], False, "arx", 1),
     ],
 )
 def test_the_choice_between_candidates(rows, exact, kind, order):
-    """The least error; then the criterion within 3%; without noise, few states.
-
-    Likelihood before ARX within 30% where missing inputs are hardly known.
-    """
+    """Likelihood before ARX; then the criterion within 3%; without noise, few states."""
     look = object.__new__(Search)
     look.search, look.exact = IdentificationSearch(), exact
     best = look._sorted(candidates(*rows))[0]
@@ -188,7 +189,7 @@ def test_a_final_model_with_a_slower_mode_than_its_trials_is_not_trusted():
     look = object.__new__(Search)
     look.search = IdentificationSearch()
     look.whole = NoiseFits([], [], [], [], [], None, 0.0, radius=0.9999)
-    best = Candidate("white", 1, (model(0.9), model(0.95), model(0.96)), 0.2, 0.0)
+    best = Candidate("white", 1, (model(0.9), model(0.95), model(0.96)), np.full((3, 2), 0.2), 0.0)
     assert look.trusted(model(0.95), best)
     assert look.trusted(model(0.95**0.51), best)
     assert not look.trusted(model(0.95**0.49), best)

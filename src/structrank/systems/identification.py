@@ -65,11 +65,12 @@ def identify(
     4. Both fits and the ARX models compete. The record has four stretches; each is held out once
        and simulated by a model of the others. If the outputs drift, so that the best model is
        better with an offset of its own in each stretch, all have one. The kind with the least
-       error is chosen; but if missing inputs are not known well, a fit within 30% comes before ARX
-       models, which take filled gaps for samples. Among its orders whose error is within 3%, the
-       one with the least Bayesian information criterion of the likelihood is chosen. If its fit to
-       all samples has a mode that lasts twice as long as those of the four models, it has fitted
-       drift, and the next best one is tried.
+       error is chosen; but a fit within 10%, and within 20% in each stretch, comes before ARX
+       models. If missing inputs are not known well, these 10% are 30%, as ARX models take filled
+       gaps for samples. Among its orders whose error is within 3%, the one with the least Bayesian
+       information criterion of the likelihood is chosen. If its fit to all samples has a mode that
+       lasts twice as long as those of the four models, it has fitted drift, and the next best one
+       is tried.
 
     Parameters
     ----------

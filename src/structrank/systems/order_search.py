@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -20,17 +21,31 @@ LIKELY = ("white", "innovations")
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A kind and an order: models of all trials, held-out error, Bayesian criterion.
+    """A kind and an order: models of all trials, held-out errors, Bayesian criterion.
 
-    `levelled` is the error if held-out stretches have offsets of their own.
+    `errors` has one row per trial: the error, and that with offsets of the held-out stretches.
     """
 
     kind: str
     order: int
     models: tuple[StateSpace, ...]
-    error: float
+    errors: NDArray
     criterion: float
-    levelled: float = np.inf
+
+    @property
+    def error(self) -> float:
+        """Geometric mean of the errors of all trials."""
+        return self._means[0]
+
+    @property
+    def levelled(self) -> float:
+        """The same if held-out stretches have offsets of their own."""
+        return self._means[1]
+
+    @cached_property
+    def _means(self) -> tuple[float, float]:
+        error, levelled = np.exp(np.mean(np.log(self.errors), axis=0))
+        return float(error), float(levelled)
 
 
 class Trial:
@@ -193,13 +208,20 @@ class Search:
         models = tuple(fit.model for fit in found)
         pairs = zip(self.trials, models, strict=True)
         both = [np.multiply(trial.errors(m, exact), self.doubt(m)) for trial, m in pairs]
-        error, levelled = np.exp(np.mean(np.log(both), axis=0))
         criterion = -2 * np.mean([fit.loglikelihood for fit in found]) + count * np.log(samples)
-        return Candidate(kind, order, models, float(error), float(criterion), float(levelled))
+        return Candidate(kind, order, models, np.array(both), float(criterion))
 
     def error(self, candidate: Candidate) -> float:
         """Held-out error by which candidates are compared."""
         return candidate.levelled if self.drifts else candidate.error
+
+    def _comes_first(self, fit: Candidate, best: Candidate) -> bool:
+        """Whether a fit of maximum likelihood is as good as the candidate with the least error."""
+        if self.exact:
+            return self.error(fit) <= self.search.likely_if_unknown * self.error(best)
+        own, least = (candidate.errors[:, int(self.drifts)] for candidate in (fit, best))
+        everywhere = bool(np.all(own <= self.search.likely_everywhere * least))
+        return everywhere and self.error(fit) <= self.search.likely * self.error(best)
 
     def doubt(self, model: StateSpace) -> float:
         """Factor for errors of models that have a pole at the bound, or one beside integrators."""
@@ -275,21 +297,18 @@ class Search:
         return [c for c in found if c is not None]
 
     def _sorted(self, found: list[Candidate]) -> list[Candidate]:
-        """By error; but the criterion decides where errors are close.
-
-        If missing inputs are not known well, likelihood comes before ARX, too.
-        """
-        enough = self.search.likely if self.exact else 1.0
+        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
         ranked = []
         while found:
-            least = min(map(self.error, found))
-            likely = [c for c in found if c.kind in LIKELY and self.error(c) <= enough * least]
+            best = min(found, key=self.error)
+            least = self.error(best)
+            likely = [c for c in found if c.kind in LIKELY and self._comes_first(c, best)]
             first = min(likely or found, key=self.error)
             same = (c for c in found if c.kind == first.kind)
             close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
             best = min(close, key=lambda c: c.criterion)
-            if least <= (rounding := self.search.exact_fit * self.search.rough.floor):
-                exact = [c for c in found if self.error(c) <= rounding]
+            if least <= (enough := self.search.exact_fit * self.search.rough.floor):
+                exact = [c for c in found if self.error(c) <= enough]
                 best = min(exact, key=lambda c: (c.order, c.kind != "white"))
             ranked.append(best)
             found = [c for c in found if c is not best]

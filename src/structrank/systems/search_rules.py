@@ -55,11 +55,13 @@ class IdentificationSearch:
         of its trials. Set by hand.
     as_good : float
         Held-out errors within this factor of the least count as equally good. Set by hand.
-    likely : float
-        Where inputs are missing and not known well, fits of maximum likelihood come before ARX
-        models whose error is smaller by up to this factor, as ARX models take filled gaps for
-        samples. Set by hand on records of a hair dryer and of 200 samples of a CD arm, 12 draws
-        each; elsewhere all are on equal terms (15 draws of gaps of the CD arm and of a wing).
+    likely, likely_everywhere : float
+        Fits of maximum likelihood come before ARX models whose error is smaller by up to the first
+        factor, and in no stretch by more than the second one: those of trials end early, but some
+        simulate a stretch badly. Set by hand on records of a CD arm, a wing and an evaporator.
+    likely_if_unknown : float
+        The first factor where inputs are missing and not known well, as ARX models take filled
+        gaps for samples. Set by hand on a hair dryer and on 200 samples of the CD arm.
     samples : int
         Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
         by hand, as for outputs alone.
@@ -115,7 +117,9 @@ class IdentificationSearch:
     tries: int = 4
     slower: float = 2.0
     as_good: float = 1.03
-    likely: float = 1.3
+    likely: float = 1.1
+    likely_everywhere: float = 1.2
+    likely_if_unknown: float = 1.3
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05
