@@ -35,7 +35,10 @@ class GivenSeries:
 
     @cached_property
     def dense(self) -> ConditionedSeries | None:
-        """The series by dense covariances; None if it is long, or by rounding."""
+        """The series by dense covariances.
+
+        None if it is long, or if rounding makes its covariances indefinite.
+        """
         try:
             return self.fit.conditioned(self.y, self.noise) if self.fit.is_short(self.y) else None
         except ValueError:  # the filter keeps more digits

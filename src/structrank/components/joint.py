@@ -96,9 +96,9 @@ class FittedChannels:
             NaN where missing.
         parts : sequence of ndarray of bool
         """
-        found = self.smooth([np.where(part, np.nan, samples) for part in parts])
+        without = [np.where(part, np.nan, samples) for part in parts]
+        whole, *found = self.smooth([samples, *without])
         held_out = [one.at(part) for one, part in zip(found, parts, strict=True)]
-        (whole,) = self.smooth([samples])
         return Told(held_out, whole, self.seen_values(samples))
 
     def _average(self, found: list[Moments], record: int) -> SeriesEstimate:

@@ -86,6 +86,19 @@ def is_short(
     return bool(count**3 <= search.dense * len(y) * (states + 5))
 
 
+def corrected_akaike(loglikelihood: float, parameters: int, samples: int) -> float:
+    """Akaike's criterion of a model, corrected for few samples: the smaller, the better.
+
+    Parameters
+    ----------
+    loglikelihood : float
+    parameters, samples : int
+        Their numbers.
+    """
+    spare = max(samples - parameters - 1, 1)
+    return 2 * (parameters - loglikelihood) + 2 * parameters * (parameters + 1) / spare
+
+
 @savable()
 @dataclass(frozen=True, eq=False)
 class ComponentFit:
@@ -108,9 +121,7 @@ class ComponentFit:
     @property
     def information(self) -> float:
         """Akaike's criterion, corrected for few samples: the smaller, the better."""
-        count = len(self.parameters)
-        spare = max(self.seen - count - 1, 1)
-        return 2 * (count - self.loglikelihood) + 2 * count * (count + 1) / spare
+        return corrected_akaike(self.loglikelihood, len(self.parameters), self.seen)
 
     @property
     def fitted(self) -> int:
@@ -205,7 +216,8 @@ def most_likely(
     def unpack(packed: Packed) -> ComponentFit:
         return ComponentFit(components, packed["parameters"], packed["loglikelihood"], seen)
 
-    return without_vanished(piece("components", search_for, pack, unpack), search)
+    name = f"components with {len(components.names)} parameters"
+    return without_vanished(piece(name, search_for, pack, unpack), search)
 
 
 def _largest(

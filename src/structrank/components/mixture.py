@@ -12,8 +12,7 @@ import numpy as np
 from .._array import NDArray
 from ..io.saved_results import savable
 from .given_series import GivenSeries
-from .likelihood import ComponentFit
-from .model import Components
+from .likelihood import ComponentFit, corrected_akaike
 from .noise_floor import SeenValues, seen_values
 
 
@@ -152,8 +151,7 @@ class FittedSeries:
         white = squares / (n * self.scale**2)
         spread = np.log(1 + n * best.components.first.level**2 / white)
         loglikelihood = -0.5 * (n * np.log(2 * np.pi * white) + n + spread)
-        trend = ComponentFit(Components(n), np.zeros(1 + parameters), loglikelihood, n)
-        return trend.information - best.information
+        return corrected_akaike(loglikelihood, 1 + parameters, n) - best.information
 
     def smooth(self, samples: Sequence[NDArray]) -> list[SeriesEstimate]:
         """Estimate series of the same length, each from samples of its own.
@@ -179,7 +177,14 @@ class FittedSeries:
             NaN where missing.
         parts : sequence of ndarray of bool
             Only samples that are seen.
+
+        Raises
+        ------
+        ValueError
+            For fits of a logarithm: these are for forecasts alone.
         """
+        if self.logarithmic:
+            raise ValueError("these are fits of a logarithm, but fits of the series are expected")
         given = self._given(samples)
         each = [one.held_out(parts) for one in given]
         noises = [None if self.noise is None else self.noise[part] for part in parts]

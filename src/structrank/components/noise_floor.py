@@ -34,8 +34,8 @@ class FloorRule:
         spectrum of a fit has ripples, so its minimum is below the noise. A quarter is quiet in
         signals that are sampled more than often enough.
     least : float
-        Least white noise of a fit, over the floor. The posterior of noise of no size has no
-        digits; so little more changes nothing.
+        Least white noise of a fit of a long series, over the floor. The posterior of noise of no
+        size, by a filter, has no digits; so little more changes nothing.
     """
 
     frequencies: int = 64
@@ -155,8 +155,8 @@ def seen_values(
     """Mean and variance of the signal at seen samples if the floor is noise, and the noise.
 
     With the covariance K of samples, white noise of variance v in them has the mean v K^-1 y and
-    the variances v - v^2 diag(K^-1) given all samples. The smoother finds both for the noise of
-    the fit, so they are known for more noise and the same K.
+    the variances v - v^2 diag(K^-1) given all samples. K is known for short series. For long ones
+    the smoother finds both for the noise of the fit, so they are known for more noise.
 
     Parameters
     ----------

@@ -176,9 +176,11 @@ def dense_pairs(matrix: NDArray, count: int, rounding: Rounding = Rounding()) ->
     array([3., 2.])
     """
     U, values, Vh = svd(matrix)
-    lost = rounding.norms * np.finfo(matrix.dtype).eps * float(values[0])
-    V, residuals = Vh[:count].conj().T, np.full(len(values[:count]), lost)
-    return SingularPairs(U[:, :count], values[:count], V, residuals, float(values[0]) + lost)
+    upper = float(values[0]) * (1 + rounding.norms * float(np.finfo(matrix.dtype).eps))
+    kept = min(count, len(values))
+    U, values, V = U[:, :kept], values[:kept], Vh[:kept].conj().T
+    residuals = np.linalg.norm(matrix.conj().T @ U - V * values, axis=0)
+    return SingularPairs(U, values, V, residuals, upper)
 
 
 def random_vector(size: int, reference: Array, seed: int) -> Array:

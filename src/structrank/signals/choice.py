@@ -90,6 +90,8 @@ def _refuted(
 ) -> bool:
     """Whether a trend in white noise is much less likely than the model of a prediction."""
     estimate, seen = trend.estimate(), problem.seen
+    if estimate.expected is not None:  # its noise is not white
+        return False
     assert estimate.modes is not None
     squares = float(np.sum(np.abs(to_numpy(problem.b - estimate.signal)[seen]) ** 2))
     parameters = int(np.any(estimate.modes.dampings))

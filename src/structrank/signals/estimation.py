@@ -123,7 +123,9 @@ def best_estimate(
             "no estimate applies to these samples: components are for real series along one axis, "
             "and no modes were found"
         )
-    chosen = choose_refined(supported(predictions, problem, rule), rule)
+    if known.rank is None:
+        predictions = supported(predictions, problem, rule)
+    chosen = choose_refined(predictions, rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     last = _found_at_last(trial, competing, chosen, rule)
     if last is not None:

@@ -67,8 +67,9 @@ def recover(
     Otherwise estimates predict held-out samples, in gaps like those of the data: the fit of the
     modes, local fits and, for real series, a sum of components; for short signals also the
     convex solution and the fit of its modes (`select_mu`, `refit`). The fit of the modes is
-    returned unless others are clearly better; then their average is returned, with weights that
-    would have predicted best. Local fits (`structrank.signals.logdet.fit_windows`) ask for few
+    returned unless others are clearly better, or it is one constant that is much less likely than
+    components; then the average of the others is returned, with weights that would have predicted
+    best. Local fits (`structrank.signals.logdet.fit_windows`) ask for few
     patterns in short windows of the signal rather than for few modes in all of it, with windows and
     noise levels of several sizes. They suit signals whose swings come and go, such as sunspots,
     seismic traces, pictures and k-space. Components (`structrank.components`) are trend, season,
