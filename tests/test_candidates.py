@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from structrank import find_outliers, impute, recover
+from structrank import Modes, find_outliers, impute, recover
+from structrank.signals import estimation
 from structrank.signals.candidates import (
     CANDIDATES,
     Candidate,
@@ -17,7 +18,7 @@ from structrank.signals.candidates import (
     Prediction,
 )
 from structrank.signals.candidates.convex_solution import MuLowering
-from structrank.signals.choice import ChoiceRule, choose, choose_refined, combine
+from structrank.signals.choice import ChoiceRule, choose, choose_refined, combine, supported
 from structrank.signals.estimation import best_estimate
 from structrank.signals.problems import hankel_problem, is_large
 from structrank.signals.solutions import Known
@@ -39,6 +40,8 @@ class Other(Candidate):
 
 class Fixed(Prediction):
     """A prediction with given numbers."""
+
+    is_trend = False
 
     def __init__(self, candidate, residual, value=0.0, rank=1, better=None, profile=None):
         super().__init__(candidate, np.asarray(residual, dtype=float), profile)
@@ -84,6 +87,30 @@ def test_a_constant_has_to_be_about_as_likely_as_a_model(rng):
         kinds[correlation] = found
     assert kinds[0.0].count(1) >= 5
     assert 1 not in kinds[0.7]
+
+
+def test_a_trend_competes_if_no_model_is_much_more_likely(rng):
+    b = rng.standard_normal(4)
+    problem = hankel_problem(b, None, None)
+    trend, model, other = (Fixed(c, b) for c in (PREFERRED, OTHER, THIRD))
+    trend.is_trend = True
+    trend.estimate = lambda: Estimate(np.zeros(4), None, 1, Modes([0.0], [0.0], [1.0]))
+    seen = []
+    for excess, kept in ((1.9, [trend, model, other]), (2.1, [model, other])):
+        model.over_trend = lambda squares, parameters, excess=excess: (
+            seen.append((squares, parameters)) or excess
+        )
+        assert supported([trend, model, other], problem) == kept
+    assert seen == [(pytest.approx(np.sum(b**2)), 0)] * 2
+
+
+def test_a_trend_of_a_given_rank_always_competes(rng, monkeypatch):
+    monkeypatch.setattr(estimation, "supported", None)
+    y = autoregressive(0.6, 60, rng)
+    problem = hankel_problem(y, None, None)
+    assert best_estimate(problem, Known(rank=1), warn=False).estimate.rank >= 1
+    with pytest.raises(TypeError):
+        best_estimate(problem, Known(), warn=False)
 
 
 def test_those_that_are_about_the_best_are_chosen_together(rng):

@@ -342,6 +342,13 @@ class TestSolutions:
         assert result.X.U.dtype == there.b.dtype
         assert np.all(np.isfinite(to_numpy(result.y)))
 
+    @pytest.mark.parametrize("dtype", ["float32", "complex64"])
+    def test_small_problems_in_single_precision_reach_a_small_gap(self, dtype, rng):
+        b = (np.cos(0.4 * np.arange(41)) + 0.2 * rng.standard_normal(41)).astype(dtype)
+        problem = Problem(Hankel(41, window=20), b, 1.0)
+        result = gcgls(problem, 1.0, stop=Stop(max_iter=50, xtol=None, rtol=None, gap=1e-6))
+        assert result.status is Status.SOLVED
+
     @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
     @pytest.mark.parametrize("solver", [gcg, gcgls])
     def test_single_precision_at_any_scale(self, solver, scale):
