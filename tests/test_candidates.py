@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from structrank import Modes, find_outliers, impute, recover
-from structrank.signals import estimation
 from structrank.signals.candidates import (
     CANDIDATES,
     Candidate,
@@ -101,16 +100,8 @@ def test_a_trend_competes_if_no_model_is_much_more_likely(rng):
             seen.append((squares, parameters)) or excess
         )
         assert supported([trend, model, other], problem) == kept
+        assert supported([trend, model, other], problem, rank=1) == [trend, model, other]
     assert seen == [(pytest.approx(np.sum(b**2)), 0)] * 2
-
-
-def test_a_trend_of_a_given_rank_always_competes(rng, monkeypatch):
-    monkeypatch.setattr(estimation, "supported", None)
-    y = autoregressive(0.6, 60, rng)
-    problem = hankel_problem(y, None, None)
-    assert best_estimate(problem, Known(rank=1), warn=False).estimate.rank >= 1
-    with pytest.raises(TypeError):
-        best_estimate(problem, Known(), warn=False)
 
 
 def test_those_that_are_about_the_best_are_chosen_together(rng):

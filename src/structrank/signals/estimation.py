@@ -123,9 +123,7 @@ def best_estimate(
             "no estimate applies to these samples: components are for real series along one axis, "
             "and no modes were found"
         )
-    if known.rank is None:
-        predictions = supported(predictions, problem, rule)
-    chosen = choose_refined(predictions, rule)
+    chosen = choose_refined(supported(predictions, problem, known.rank, rule), rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     last = _found_at_last(trial, competing, chosen, rule)
     if last is not None:

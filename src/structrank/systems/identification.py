@@ -15,7 +15,7 @@ from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .integrators import around_operating_point
 from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
-from .order_search import LIKELY, Candidate, Search, first_state, searched
+from .order_search import LIKELY, Candidate, Search, searched
 from .output_error import OutputError
 from .preparation import (
     block_rows,
@@ -29,6 +29,7 @@ from .preparation import (
 from .records import paired_records
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
+from .trials import first_state
 
 
 def identify(

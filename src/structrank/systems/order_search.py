@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from .._array import NDArray
 from .integrators import own_part, own_radius
-from .maximum_likelihood import MaximumLikelihood
-from .noise_fits import Fitted, NoiseFits
-from .recursion import free_responses, state_sequence
+from .noise_fits import NoiseFits
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
+from .trials import trials
 
 LIKELY = ("white", "innovations")
 
@@ -46,137 +44,6 @@ class Candidate:
     def _means(self) -> tuple[float, float]:
         error, levelled = np.exp(np.mean(np.log(self.errors), axis=0))
         return float(error), float(levelled)
-
-
-class Trial:
-    """Records with one held-out stretch each: models are fitted without its outputs."""
-
-    def __init__(self, whole: NoiseFits, held: list[slice], search: IdentificationSearch) -> None:
-        self.held, self.search = held, search
-        outputs = [y.copy() for y in whole.outputs]
-        filled = []
-        for i, (rows, y) in enumerate(zip(held, outputs, strict=True)):
-            y[rows] = np.nan
-            for piece in (slice(rows.start), slice(rows.stop, None)):
-                u, z = (x[piece] for x in whole.filled[i])
-                filled += [(u, z)] if len(z) else []
-        self.training = replace(whole, outputs=outputs, filled=filled, rules=search.rough)
-        self.centre = _means(outputs)
-        parts = (whole.inputs, whole.known_inputs, whole.outputs)
-        self.rest = [tuple(x[rows] for x in xs) for *xs, rows in zip(*parts, held, strict=True)]
-        self._fits: dict[tuple[str, int, bool], Fitted | None] = {}
-
-    @property
-    def usable(self) -> bool:
-        """Whether outputs are seen in the held-out stretches, and in the others."""
-        there = any(np.any(~np.isnan(y)) for y in self.training.outputs)
-        return there and any(np.any(~np.isnan(y)) for *_, y in self.rest)
-
-    def fitted(self, kind: str, order: int, exact: bool) -> Fitted | None:
-        """The model of one kind and order; `exact`: with a model of missing inputs."""
-        key = kind, order, exact
-        if key not in self._fits:
-            others = self.fitted("white", order, exact) if kind == "innovations" else None
-            training = self.training if exact else self.training.plugged
-            if kind == "white" and exact:
-                others = self.fitted("white", order, False)
-            starts = [] if others is None else [others.model]
-            self._fits[key] = training.fitted(kind, order, starts)
-        return self._fits[key]
-
-    def errors(self, model: StateSpace, exact: bool) -> tuple[float, float]:
-        """Held-out error, and the one with offsets of the stretches."""
-        if exact:
-            return self._likely_error(model), np.inf
-        return self._simulated_error(model), self._simulated_error(_levelled(model))
-
-    def _simulated_error(self, model: StateSpace) -> float:
-        """Error of simulated outputs over that of the mean of the other samples."""
-        wrong = constant = np.zeros(model.output_count)
-        for _, u, y in self.rest:
-            early = min(self.search.early, len(y) // 2)
-            error = np.where(np.isnan(y), 0.0, y - simulated(model, u, y, early))
-            wrong = wrong + np.sum(error**2, axis=0)
-            constant = constant + np.nansum((y - self.centre) ** 2, axis=0)
-        floor = self.search.rough.floor
-        shares = np.sqrt(wrong[constant > 0] / constant[constant > 0] + floor**2)
-        return float(np.mean(np.where(np.isfinite(shares), shares, np.inf)))
-
-    def _likely_error(self, model: StateSpace) -> float:
-        """The same where inputs are missing: the outputs help to find them.
-
-        For known inputs and one output, the maximum of the likelihood over the variance of white
-        noise is a function of the error. This function gives the error here.
-        """
-        inputs, known, outputs = (list(x) for x in zip(*self.rest, strict=True))
-        fixed = ("A", "B", "C", "D", "K", "output_offset")
-        of_inputs = self.training.input_model
-        fit = MaximumLikelihood(inputs, outputs, model.order, np.inf, fixed, input_model=of_inputs)
-        starts = [first_state(model, u, y) for u, y in zip(known, outputs, strict=True)]
-        y = np.concatenate(outputs) - self.centre
-        spread = np.nanmean(y**2, axis=0)
-        triples = zip(known, outputs, starts, strict=True)
-        errors = np.concatenate([x - responses(model, u, s) for u, x, s in triples])
-        # Half of the error is a guess of the share that is not due to missing inputs.
-        G = np.diag(np.minimum(np.nanmean(errors**2, axis=0) / 2, spread))
-        theta = fit.parameters(
-            replace(model, K=0 * model.K, innovation_covariance=G), np.array(starts)
-        )
-        theta = fit.maximize(theta, self.search.noise_steps)
-        value = fit.value(theta)
-        assert of_inputs is not None
-        counts = np.sum(~np.isnan(y), axis=0)
-        constant = 0.5 * np.sum(counts * (np.log(2 * np.pi * spread) + 1))
-        constant -= of_inputs.loglikelihood([u[:, : of_inputs.output_count] for u in inputs])
-        return float(np.exp((value - constant) / np.sum(counts)))
-
-
-def _means(outputs: list[NDArray]) -> NDArray:
-    """Means of the outputs that are seen, zero where there are none."""
-    y = np.concatenate(outputs)
-    seen = ~np.isnan(y)
-    return np.asarray(np.where(seen, y, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
-
-
-def first_state(model: StateSpace, u: NDArray, y: NDArray) -> NDArray:
-    """The state from which simulated outputs fit the outputs that are seen."""
-    forced = state_sequence(model.A, np.zeros(model.order), u @ model.B.T) @ model.C.T
-    left = y - forced - u @ model.D.T - model.output_offset
-    free, seen = free_responses(model.A, model.C, len(y)), ~np.isnan(y)
-    return np.asarray(np.linalg.lstsq(free[seen], left[seen], rcond=1e-6)[0])
-
-
-def simulated(model: StateSpace, u: NDArray, y: NDArray, early: int) -> NDArray:
-    """Simulated outputs; the first state fits the first samples."""
-    return responses(model, u, first_state(model, u[:early], y[:early]))
-
-
-def _levelled(model: StateSpace) -> StateSpace:
-    """The model with an offset of the outputs as more states."""
-    p, m = model.output_count, model.input_count
-    return StateSpace(
-        block_diag(model.A, np.eye(p)),
-        np.concatenate([model.B, np.zeros((p, m))]),
-        np.concatenate([model.C, np.eye(p)], axis=1),
-        model.D,
-        output_offset=model.output_offset,
-    )
-
-
-def responses(model: StateSpace, u: NDArray, state: NDArray) -> NDArray:
-    """Simulated outputs from some state; they may leave the range of numbers."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        states = state_sequence(model.A, state, u @ model.B.T)
-        return np.asarray(states @ model.C.T + u @ model.D.T + model.output_offset)
-
-
-def trials(whole: NoiseFits, search: IdentificationSearch) -> list[Trial]:
-    """One trial per held-out stretch."""
-    lengths, found = [len(y) for y in whole.outputs], []
-    for k in range(search.folds):
-        held = [slice(k * n // search.folds, (k + 1) * n // search.folds) for n in lengths]
-        found.append(Trial(whole, held, search))
-    return [trial for trial in found if trial.usable]
 
 
 class Search:
