@@ -40,7 +40,8 @@ class ComponentSearch:
     samples_per_order : int
         Samples for each order, at least.
     steps : int
-        Iterations of a fit with a longer autoregressive part, which has many parameters. With 40,
+        Iterations of a fit with a longer autoregressive part, which has many parameters, and of the
+        second start of a trend, unless it is better than the first by then. With 40 for the former,
         series of 300 to 720 samples take half as long again, with 1.01 (single samples) and 0.97
         (blocks) of the errors in gaps (six series).
     passes : int

@@ -65,7 +65,8 @@ class Gradient:
     ) -> SingularPairs:
         """Compute leading singular pairs of `-grad f(X)`, the direction of steepest descent.
 
-        Matrices of at most `small` rows and columns are formed, in NumPy: that takes less time.
+        Matrices of at most `small` rows and columns are formed, in NumPy. Set by hand: such an SVD
+        takes less time than a few steps of the Lanczos method.
         """
         if max(self.structure.shape) <= small and is_numpy_array(start):
             return dense_pairs(-self.matmul(np.eye(len(start), dtype=start.dtype)), count)
