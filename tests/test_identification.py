@@ -305,6 +305,19 @@ def test_every_choice_can_be_made():
     assert identify(u, y, max_order=1).order == 1
 
 
+def test_missing_inputs_do_not_follow_noise_of_one_percent():
+    rng = np.random.default_rng([5, 1])
+    n = int(rng.integers(2, 4))
+    A = rng.standard_normal((n, n))
+    A *= rng.uniform(0.7, 0.95) / np.max(np.abs(np.linalg.eigvals(A)))
+    truth = StateSpace(A, *(rng.standard_normal(s) for s in ((n, 1), (1, n), (1, 1))))
+    u, v = rng.standard_normal((2, 300, 1))
+    y = truth.simulate(u)
+    y += 0.01 * y.std() * rng.standard_normal(y.shape)
+    u, y = (np.where(rng.random(x.shape) < 0.5, np.nan, x) for x in (u, y))
+    assert identify(u, y).fit(v, truth.simulate(v))[0] > 98
+
+
 def test_a_limit_gives_one_warning():
     u, y = record(system(2, 1, 1), 100)
     y = with_gaps(y, 0.1, 0)

@@ -79,7 +79,8 @@ class IdentificationSearch:
         hand.
     quiet : float
         Missing inputs are fitted only if the noise is below this share of the spread of the
-        outputs: otherwise their model is enough. Set by hand.
+        outputs: otherwise they may follow the noise, and their model is enough. Set by hand on
+        simulated systems, half of whose samples are missing.
     growth : float
         With `stable=False`, poles are bounded such that no mode grows by more than the exponential
         of this number over the record. Set by hand: simulated outputs stay finite.
@@ -125,7 +126,7 @@ class IdentificationSearch:
     explained: float = 0.05
     joint_steps: int = 10
     stalled: float = 0.95
-    quiet: float = 0.05
+    quiet: float = 0.005
     growth: float = 10.0
     constant: float = 1e-12
     least_seen: int = 5
