@@ -137,6 +137,12 @@ def approximate_gcd(
         warn_if_limited(fits.filling, "approximate_gcd")
     divisor, quotients = fits.at(int(degree))
     lead = divisor[-1]
+    if lead == 0 or not SampleRange().includes(lead):  # the norm of all is one
+        raise ValueError(
+            f"the leading coefficient of the common divisor of degree {int(degree)} is zero within "
+            "rounding: remove leading coefficients that are tiny beside the others, or pass a "
+            "smaller degree"
+        )
     cofactors = tuple(w * lead * norm for w, norm in zip(quotients, norms, strict=True))
     divisor = divisor / lead
     nearest = tuple(np.convolve(divisor, w) for w in cofactors)
