@@ -9,6 +9,7 @@ from conftest import nightly
 from structrank import ConvergenceWarning, StateSpace, identify
 from structrank.systems.completion import GapFilling
 from structrank.systems.output_error import OutputError
+from structrank.systems.preparation import in_units
 from structrank.systems.recursion import free_responses, markov_parameters, state_sequence
 from structrank.systems.search_rules import IdentificationSearch
 
@@ -316,6 +317,15 @@ def test_missing_inputs_do_not_follow_noise_of_one_percent():
     y += 0.01 * y.std() * rng.standard_normal(y.shape)
     u, y = (np.where(rng.random(x.shape) < 0.5, np.nan, x) for x in (u, y))
     assert identify(u, y).fit(v, truth.simulate(v))[0] > 98
+
+
+def test_outputs_whose_variances_are_no_numbers_have_no_noise_model():
+    noise = {"K": np.ones((1, 2)), "innovation_covariance": np.eye(2)}
+    model = StateSpace([[0.5]], [[1.0]], [[1.0], [2.0]], None, **noise)
+    found = in_units(model, np.zeros(3), np.array([1.0, 1e30, 1e300]))
+    assert not np.any(found.innovation_covariance)
+    assert not np.any(found.K)
+    np.testing.assert_array_equal(found.C[:, 0], [1e30, 2e300])
 
 
 def test_a_limit_gives_one_warning():

@@ -16,7 +16,7 @@ def in_units(model: StateSpace, centre: NDArray, scale: NDArray) -> StateSpace:
     """The model of the records, from the model of their normalised channels."""
     m = model.input_count
     in_scale, out_scale = scale[:m], scale[m:]
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         G = model.innovation_covariance * np.outer(out_scale, out_scale)
         K = model.K / out_scale
     if not (np.all(np.isfinite(G)) and np.all(np.isfinite(K))):  # variances that are no numbers
