@@ -52,8 +52,7 @@ class ErrorPropagation:
     def errors(self, rows: NDArray, noise: float = 1.0) -> NDArray:
         """Standard errors of numbers with these derivatives; inf if they are not determined."""
         rows = rows / self.scale
-        largest = np.max(np.abs(rows), axis=1, initial=0.0)
-        largest = np.where(largest > 0, largest, 1.0)
+        largest = np.max(np.abs(rows), axis=1, initial=1.0)
         rows = rows / largest[:, None]  # so that squares stay in the range of numbers
         size, freely, errors = (
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
