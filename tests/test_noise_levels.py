@@ -107,6 +107,7 @@ def test_a_walk_is_found_better_with_its_noise_levels():
         (np.zeros(200), "not above zero"),
         (np.where(T == 3, np.nan, 1.0), "not above zero"),
         (np.array(["a"] * 200), "dtype"),
+        (np.where(T == 3, 1e300, 1.0), "sigma is 1e.300, but 1e-75 to 1e.75"),
     ],
 )
 def test_wrong_levels_are_refused(sigma, message):

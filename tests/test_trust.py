@@ -61,6 +61,26 @@ def test_extreme_weights(size, dtype):
         problem(1e60 * B, 0.1, sr.Weighted(np.full(12, 1e60)))
 
 
+WITH_SIGMA = {
+    "recover": sr.recover,
+    "frequencies": sr.frequencies,
+    "forecast": lambda b, **k: sr.forecast(b, 3, **k),
+    "select_mu": lambda b, **k: sr.select_mu(problem(b), **k),
+    "noise_mu": lambda b, **k: sr.noise_mu(problem(b), **k),
+    "refit": lambda b, **k: sr.refit(sr.gcgls(problem(b), 1.0), **k),
+}
+
+
+@pytest.mark.parametrize(
+    ("sigma", "dtype"),
+    [(1e-320, "float64"), (1e76, "float64"), (1e300, "complex128"), (1e10, "float32")],
+)
+@pytest.mark.parametrize("name", WITH_SIGMA)
+def test_extreme_sigma(name, sigma, dtype):
+    with pytest.raises(ValueError, match="sigma is .*, but 1e-75 to 1e.* is expected"):
+        WITH_SIGMA[name](B.astype(dtype), sigma=sigma)
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("rng", [-1, 0.5, "0", True, [1]])
 def test_seeds(name, rng):

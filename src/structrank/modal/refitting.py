@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._array import to_numpy
-from .._checks import instance_of, positive, positive_int
+from .._checks import instance_of, positive_int
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.problem import Problem
+from ..model.sample_range import SampleRange
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
 from .esprit import find_modes, has_modes
@@ -111,7 +112,8 @@ def refit(
             f"rank is {rank}, but the result has rank {result.rank}: pass at most that, or solve "
             "with a smaller mu"
         )
-    sigma = None if sigma is None else positive(sigma, "sigma")
+    if sigma is not None:
+        sigma = SampleRange().checked_sigma(sigma, result.problem.b)
     fit = bounded_fit(result, rank, weights=weights, sigma=sigma, undamped=undamped)
     if not fit.converged:
         warnings.warn(

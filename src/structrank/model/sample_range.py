@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._array import Array, NDArray, array_namespace, epsilon, real_dtype
+from .._checks import positive
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,16 @@ class SampleRange:
                 f"threshold is {threshold:.3g}, but {least:.3g} (below it is rounding) to "
                 f"{self.double:g} is expected for these samples"
             )
+
+    def checked_sigma(self, sigma: Any, samples: Array) -> float:
+        """Return a standard deviation of noise as a float; raise a ValueError if out of range."""
+        value, most = positive(sigma, "sigma"), self._limit(samples)
+        if not 1 / self.double <= value <= most:
+            raise ValueError(
+                f"sigma is {value:.3g}, but {1 / self.double:g} to {most:g} is expected, so that "
+                "its powers can be computed"
+            )
+        return value
 
     def check_lam(self, lam: float, samples: Array) -> None:
         """Raise a ValueError unless the weight of the penalty is in range."""

@@ -12,6 +12,7 @@ from .._checks import instance_of, one_of, positive, positive_int, random_genera
 from ..modal.refit_result import Refit
 from ..model.objective import natural_lam
 from ..model.problem import Problem
+from ..model.sample_range import SampleRange
 from ..solvers.gradient_state import with_proven_gap
 from ..solvers.result import Result
 from ..solvers.stopping import ConvergenceWarning
@@ -169,7 +170,7 @@ def search_mu(
     one_of(method, METHODS, "method")
     random_generator(rng)  # an error, before any work, unless it is one
     if sigma is not None:
-        sigma = positive(sigma, "sigma")
+        sigma = SampleRange().checked_sigma(sigma, problem.b)
         if method != "noise":
             raise ValueError(f"sigma is given, but method {method!r} does not use it")
     lam = natural_lam(problem) if lam is None else positive(lam, "lam")

@@ -12,6 +12,7 @@ from ..modal.refit_result import Refit
 from ..model.large_vectors import gaussian
 from ..model.largest_mu import mu_max
 from ..model.problem import Problem
+from ..model.sample_range import SampleRange
 from ..model.scale import deviation_by_median
 
 
@@ -58,7 +59,7 @@ def noise_mu(
     2.09
     """
     instance_of(problem, Problem, "problem")
-    sigma, margin = positive(sigma, "sigma"), positive(margin, "margin")
+    sigma, margin = SampleRange().checked_sigma(sigma, problem.b), positive(margin, "margin")
     rng, shape = random_generator(rng), tuple(problem.b.shape)
     largest = 0.0
     for _ in range(positive_int(draws, "draws")):

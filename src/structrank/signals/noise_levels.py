@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._checks import first_given
+from ..model.sample_range import SampleRange
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,10 @@ class NoiseLevels:
         **others
             Arguments that do not go with an array: None or False if they are not given.
         """
-        if sigma is None or np.ndim(sigma) == 0:
-            return cls(sigma)
+        if sigma is None:
+            return cls()
+        if np.ndim(sigma) == 0:
+            return cls(SampleRange().checked_sigma(sigma, values))
         levels, samples = np.asarray(sigma), to_numpy(values)
         if levels.shape != samples.shape or levels.dtype.kind not in "fiu":
             raise ValueError(
@@ -59,6 +62,9 @@ class NoiseLevels:
                 "sigma contains numbers that are not above zero and finite, but the standard "
                 "deviation of each sample is expected, or NaN where it is missing"
             )
+        given = levels[~np.isnan(levels)]
+        for extreme in (np.min(given, initial=1.0), np.max(given, initial=1.0)):
+            SampleRange().checked_sigma(extreme, values)
         other = first_given(others)
         if other is not None:
             raise ValueError(
