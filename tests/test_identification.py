@@ -319,6 +319,23 @@ def test_missing_inputs_do_not_follow_noise_of_one_percent():
     assert identify(u, y).fit(v, truth.simulate(v))[0] > 98
 
 
+def test_an_output_may_be_unseen_in_a_held_out_stretch():
+    truth = system(2, 1, 2)
+    u, y = record(truth, 200)
+    u, y = with_gaps(u, 0.5, 0), y + 0.1 * np.random.default_rng(0).standard_normal(y.shape)
+    y[:50, 1] = np.nan
+    assert distance(identify(u, y), truth) < 0.2
+
+
+def test_a_held_out_stretch_may_be_equal_to_the_mean_of_the_others():
+    truth = system(2, 1, 1)
+    u, y = record(truth, 120)
+    y[30:60] = np.delete(y, slice(30, 60)).mean()
+    model = identify(u, y, max_order=3)
+    rest = np.r_[:30, 60:120]
+    assert np.var(y[rest] - model.simulate(u, model.x0)[rest]) < 0.5 * np.var(y[rest])
+
+
 def test_outputs_whose_variances_are_no_numbers_have_no_noise_model():
     noise = {"K": np.ones((1, 2)), "innovation_covariance": np.eye(2)}
     model = StateSpace([[0.5]], [[1.0]], [[1.0], [2.0]], None, **noise)

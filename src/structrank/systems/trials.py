@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -35,9 +36,15 @@ class Trial:
 
     @property
     def usable(self) -> bool:
-        """Whether outputs are seen in the held-out stretches, and in the others."""
+        """Whether outputs are seen in the other stretches, and vary in the held-out ones."""
         there = any(np.any(~np.isnan(y)) for y in self.training.outputs)
-        return there and any(np.any(~np.isnan(y)) for *_, y in self.rest)
+        return there and bool(np.any(self._varies))
+
+    @cached_property
+    def _varies(self) -> NDArray:
+        """Which outputs differ from the mean of the other samples in the held-out stretches."""
+        y = np.concatenate([y for *_, y in self.rest])
+        return np.any(np.abs(y - self.centre) > self.search.rough.floor, axis=0)
 
     def fitted(self, kind: str, order: int, exact: bool) -> Fitted | None:
         """The model of one kind and order; `exact`: with a model of missing inputs."""
@@ -66,7 +73,7 @@ class Trial:
             wrong = wrong + np.sum(error**2, axis=0)
             constant = constant + np.nansum((y - self.centre) ** 2, axis=0)
         floor = self.search.rough.floor
-        shares = np.sqrt(wrong[constant > 0] / constant[constant > 0] + floor**2)
+        shares = np.sqrt(wrong[self._varies] / constant[self._varies] + floor**2)
         return float(np.mean(np.where(np.isfinite(shares), shares, np.inf)))
 
     def _likely_error(self, model: StateSpace) -> float:
@@ -81,11 +88,11 @@ class Trial:
         fit = MaximumLikelihood(inputs, outputs, model.order, np.inf, fixed, input_model=of_inputs)
         starts = [first_state(model, u, y) for u, y in zip(known, outputs, strict=True)]
         y = np.concatenate(outputs) - self.centre
-        spread = np.nanmean(y**2, axis=0)
+        spread = self._variances(y)
         triples = zip(known, outputs, starts, strict=True)
         errors = np.concatenate([x - responses(model, u, s) for u, x, s in triples])
         # Half of the error is a guess of the share that is not due to missing inputs.
-        G = np.diag(np.minimum(np.nanmean(errors**2, axis=0) / 2, spread))
+        G = np.diag(np.minimum(self._variances(errors) / 2, spread))
         theta = fit.parameters(
             replace(model, K=0 * model.K, innovation_covariance=G), np.array(starts)
         )
@@ -96,6 +103,11 @@ class Trial:
         constant = 0.5 * np.sum(counts * (np.log(2 * np.pi * spread) + 1))
         constant -= of_inputs.loglikelihood([u[:, : of_inputs.output_count] for u in inputs])
         return float(np.exp((value - constant) / np.sum(counts)))
+
+    def _variances(self, y: NDArray) -> NDArray:
+        """Mean squares of what is seen, above the floor; outputs may be unseen or constant."""
+        counts = np.maximum(np.sum(~np.isnan(y), axis=0), 1)
+        return np.maximum(np.nansum(y**2, axis=0) / counts, self.search.rough.floor**2)
 
 
 def _means(outputs: list[NDArray]) -> NDArray:
