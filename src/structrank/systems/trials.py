@@ -44,7 +44,7 @@ class Trial:
     def _varies(self) -> NDArray:
         """Which outputs differ from the mean of the other samples in the held-out stretches."""
         y = np.concatenate([y for *_, y in self.rest])
-        return np.any(np.abs(y - self.centre) > self.search.rough.floor, axis=0)
+        return np.asarray(np.any(np.abs(y - self.centre) > self.search.rough.floor, axis=0))
 
     def fitted(self, kind: str, order: int, exact: bool) -> Fitted | None:
         """The model of one kind and order; `exact`: with a model of missing inputs."""
@@ -107,7 +107,8 @@ class Trial:
     def _variances(self, y: NDArray) -> NDArray:
         """Mean squares of what is seen, above the floor; outputs may be unseen or constant."""
         counts = np.maximum(np.sum(~np.isnan(y), axis=0), 1)
-        return np.maximum(np.nansum(y**2, axis=0) / counts, self.search.rough.floor**2)
+        means = np.nansum(y**2, axis=0) / counts
+        return np.asarray(np.maximum(means, self.search.rough.floor**2))
 
 
 def _means(outputs: list[NDArray]) -> NDArray:
