@@ -145,7 +145,7 @@ def test_the_choice_between_candidates(rows, exact, kind, order):
 
 def test_few_samples_allow_few_parameters():
     u, y = record(TRUTH, 60, 5)
-    fits = NoiseFits([u], [y], [u], [(u, y)], [5], None, 0.0, radius=0.98)
+    fits = NoiseFits([u], [y], [u], [(u, y)], [(0, slice(0, len(y)))], [5], None, 0.0, radius=0.98)
     look = Search(fits, [1, 2, 6], IdentificationSearch())
     assert look.candidate("white", 2, False) is not None
     assert look.candidate("white", 6, False) is None
@@ -157,7 +157,7 @@ def test_offsets_of_held_out_stretches():
     """The error with offsets is that of a simulation whose first state and offset are fitted."""
     u, y = record(replace(TRUTH, K=None, innovation_covariance=None), 80, 6)
     y[20:40] += 3.0
-    fits = NoiseFits([u], [y], [u], [(u, y)], [5], None, 0.0, radius=0.98)
+    fits = NoiseFits([u], [y], [u], [(u, y)], [(0, slice(0, len(y)))], [5], None, 0.0, radius=0.98)
     look = Search(fits, [1, 2], IdentificationSearch())
     plain, levelled = look.trials[1].errors(TRUTH, False)
     assert levelled < 1e-4 < 0.1 < plain
@@ -188,7 +188,7 @@ def test_a_final_model_with_a_slower_mode_than_its_trials_is_not_trusted():
 
     look = object.__new__(Search)
     look.search = IdentificationSearch()
-    look.whole = NoiseFits([], [], [], [], [], None, 0.0, radius=0.9999)
+    look.whole = NoiseFits([], [], [], [], [], [], None, 0.0, radius=0.9999)
     best = Candidate("white", 1, (model(0.9), model(0.95), model(0.96)), np.full((3, 2), 0.2), 0.0)
     assert look.trusted(model(0.95), best)
     assert look.trusted(model(0.95**0.51), best)

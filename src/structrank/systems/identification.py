@@ -14,7 +14,7 @@ from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .integrators import around_operating_point
-from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
+from .noise_fits import ARX, KINDS, FitRules, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, Search, searched
 from .output_error import OutputError
 from .preparation import (
@@ -72,6 +72,9 @@ def identify(
        information criterion of the likelihood is chosen. If its fit to all samples has a mode that
        lasts twice as long as those of the four models, it has fitted drift, and the next best one
        is tried.
+    5. Some systems have more modes than a record can tell. For them there are ARX models with 30
+       lags and a prior on their coefficients, which are reduced to few states afterwards. One of
+       them is chosen if it simulates the held-out stretches clearly better.
 
     Parameters
     ----------
@@ -187,7 +190,7 @@ def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> No
 
 def _kinds(noise_model: str | None) -> tuple[str, ...]:
     """Kinds of fits that compete."""
-    choices = {None: KINDS, "white": ("white",), "innovations": ("arx", "reduced", "innovations")}
+    choices = {None: KINDS, "white": ("white",), "innovations": (*ARX, "innovations")}
     if noise_model not in choices:
         raise ValueError(
             f"noise_model is {noise_model!r}, but 'white', 'innovations' or None is expected"
@@ -236,7 +239,8 @@ def _fits(
             better, filled.record, np.concatenate([full_u[longest], full_y[longest]], 1)
         )
         pieces[longest] = best[:, :m], best[:, m:]
-    return NoiseFits(u, y, full_u, pieces, windows, model, known_error, rules)
+    stretches = [(i, slice(0, len(z))) for i, z in enumerate(parts)]
+    return NoiseFits(u, y, full_u, pieces, stretches, windows, model, known_error, rules)
 
 
 def _first_trusted(

@@ -2,6 +2,7 @@
 
 - "arx": an ARX model of the filled records with as few lags as the order needs.
 - "reduced": one with as many lags as Akaike's criterion finds, reduced to the order.
+- "regularised": one with many lags and a prior, for some noise in past outputs, reduced.
 - "white": the noise is white and added to the outputs; simulated outputs are fitted
   (output error).
 - "innovations": the noise also drives the states; predicted outputs are fitted (prediction error).
@@ -16,17 +17,19 @@ from functools import cached_property
 import numpy as np
 
 from .._array import NDArray
-from .arx import Arx
+from .first_models import FirstModels
 from .fitted_model import Estimate
-from .integrators import integrating, with_integrators
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .quasi_newton import QuasiNewton
 from .recursion import spectral_radius_of
+from .regularised_arx import RegularisedArx
 from .state_space import StateSpace
-from .subspace import dynamics, observability
 
-KINDS = ("arx", "reduced", "white", "innovations")
+REGULARISED = {"regularised 0.001": 1e-3, "regularised 0.01": 1e-2, "regularised 0.1": 1e-1}
+MIDDLE = "regularised 0.01"
+ARX = ("arx", "reduced", *REGULARISED)
+KINDS = (*ARX, "white", "innovations")
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,6 @@ class FitRules:
     ----------
     steps : int
         Iteration limit of least squares. Set by hand.
-    starts : int
-        Starts of least squares: those with the least errors. Set by hand.
     tolerance : float
         Least squares ends once a step lowers the squared error by at most this share. Set by hand.
     likelihood : QuasiNewton
@@ -49,6 +50,11 @@ class FitRules:
     floor : float
         Errors below this share of the spread of an output count as zero. Set by hand: below the
         accuracy of most measurements.
+    starts : int
+        Starts of least squares: those with the least errors. Set by hand.
+    filling_order : int
+        Most states of the first ARX model with a prior, which fills gaps for the others. Set by
+        hand.
     """
 
     steps: int = 40
@@ -57,6 +63,7 @@ class FitRules:
     pole_share: float = 0.999
     floor: float = 1e-5
     starts: int = 2
+    filling_order: int = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +86,9 @@ class NoiseFits:
     known_inputs : list of ndarray
         The inputs, with guesses where they are missing.
     filled : list of tuple of ndarray
-        Inputs and outputs of stretches of the records without gaps.
+        Inputs and outputs of the records, with guesses where they are missing.
+    stretches : list of tuple of (int, slice)
+        Parts of the records that ARX models and the subspace method use: record and rows.
     windows : list of int
         Block rows of the subspace method.
     input_model : StateSpace or None
@@ -102,6 +111,7 @@ class NoiseFits:
     outputs: list[NDArray]
     known_inputs: list[NDArray]
     filled: list[tuple[NDArray, NDArray]]
+    stretches: list[tuple[int, slice]]
     windows: list[int]
     input_model: StateSpace | None
     input_error: float
@@ -151,53 +161,64 @@ class NoiseFits:
         return self.rules.pole_share * self.radius
 
     @cached_property
-    def _long(self) -> Arx | None:
-        """ARX model of the filled records."""
-        return Arx.chosen(*self._lists)
-
-    @property
     def _lists(self) -> tuple[list[NDArray], list[NDArray]]:
-        return [u for u, _ in self.filled], [y for _, y in self.filled]
+        """Inputs and outputs of the stretches."""
+        return self._cut(self.filled)
+
+    def _cut(self, records: list[tuple[NDArray, NDArray]]) -> tuple[list[NDArray], list[NDArray]]:
+        pairs = [(records[i], rows) for i, rows in self.stretches]
+        return [u[rows] for (u, _), rows in pairs], [y[rows] for (_, y), rows in pairs]
 
     @cached_property
-    def _directions(self) -> list[tuple[NDArray, NDArray]]:
-        """What the subspace method finds in the longest stretch, for each window."""
-        u, y = max(self.filled, key=lambda pair: len(pair[1]))
-        rows = 2 * (u.shape[1] + y.shape[1] + 1)
-        return [observability(u, y, w) for w in self.windows if rows * w <= len(y) + 1]
+    def _first(self) -> FirstModels:
+        return FirstModels(*self._lists, self.windows, self.start_radius, self.integrators)
 
     def arx(self, kind: str, order: int) -> StateSpace | None:
-        """An ARX model with few or many lags, reduced to the order."""
-        arx = self._long
-        if kind == "arx":
-            arx = Arx(*self._lists, lags=-(-order // self.outputs[0].shape[1]))
-            arx = arx if arx.determined else None
-        found = [] if arx is None else arx.reduced([order], self.start_radius)
-        if arx is None or not found:
+        """An ARX model with few or many lags, or with a prior, reduced to the order."""
+        if kind not in REGULARISED:
+            return self._first.arx(kind, order)
+        model = self.regularised(kind)
+        return None if model is None else model.reduced(order, self.start_radius)
+
+    def regularised(self, kind: str) -> RegularisedArx | None:
+        """ARX model with a prior; None if the records are too short or there are integrators."""
+        if self.integrators:
             return None
-        if not self.integrators:
-            return found[0]
-        return integrating(found[0], self.integrators, self.start_radius, arx.rules.gains)
+        model = self._regularised[kind]
+        return model if model.determined else None
+
+    @cached_property
+    def _regularised(self) -> dict[str, RegularisedArx]:
+        return {kind: RegularisedArx(*self._refilled, noise) for kind, noise in REGULARISED.items()}
+
+    @cached_property
+    def _refilled(self) -> tuple[list[NDArray], list[NDArray]]:
+        """The stretches, with gaps filled by a first model with a prior."""
+        seen = self._cut(list(zip(self.inputs, self.outputs, strict=True)))
+        first = RegularisedArx(*self._lists, REGULARISED[MIDDLE])
+        gaps = any(np.any(np.isnan(x)) for xs in seen for x in xs)
+        if not gaps or not first.determined or not first.stable(self.start_radius):
+            return self._lists
+        model = first.reduced(first.order(self.rules.filling_order), self.start_radius)
+        if model is None:
+            return self._lists
+        fit = self._likelihood(model.order)
+        theta = fit.parameters(model)
+        if not np.isfinite(fit.value(theta)):
+            return self._lists
+        u, y = (
+            [np.where(np.isnan(x), mean, x) for x, mean in zip(xs, means, strict=True)]
+            for xs, means in zip(seen, self._cut(fit.filled(theta)), strict=True)
+        )
+        return u, y
 
     def _arx_starts(self, order: int) -> list[StateSpace]:
         models = [self.arx(kind, order) for kind in ("arx", "reduced")]
         return [model for model in models if model is not None]
 
-    def starts(self, order: int) -> list[tuple[NDArray, NDArray]]:
-        """A and C of the ARX models and of the subspace method."""
-        p = self.outputs[0].shape[1]
-        found = [(model.A, model.C) for model in self._arx_starts(order)]
-        for U, s in self._directions:
-            if order <= min(len(U) - p, len(s)):
-                scaled = U[:, :order] * np.sqrt(s[:order])
-                A, C = dynamics(scaled, p, self.start_radius)
-                A, Q = with_integrators(A, self.integrators, self.start_radius)
-                found.append((A, C @ Q))
-        return found
-
     def fitted(self, kind: str, order: int, others: Sequence[StateSpace] = ()) -> Fitted | None:
         """The model of one kind, or None if there is no start; `others` are more starts."""
-        if kind in ("arx", "reduced"):
+        if kind in ARX:
             model = self.arx(kind, order) or next(iter(others), None)
             return None if model is None else self.judged(model)
         return (self._white if kind == "white" else self._innovations)(order, others)
@@ -229,7 +250,9 @@ class NoiseFits:
     def _white(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
         """Output-error fit; exact likelihood if inputs are missing or there are several records."""
         problem = self.problem(order)
-        pairs = [*self.starts(order), *((model.A, model.C) for model in others)]
+        pairs = [(model.A, model.C) for model in self._arx_starts(order)]
+        pairs += self._first.dynamics(order)
+        pairs += [(model.A, model.C) for model in others]
         thetas = [problem.start(A, C) for A, C in pairs]
         values = [problem.value(theta) for theta in thetas]
         if not np.any(np.isfinite(values)):

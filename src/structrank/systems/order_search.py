@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from .integrators import own_part, own_radius
-from .noise_fits import NoiseFits
+from .noise_fits import REGULARISED, NoiseFits
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 from .trials import trials
@@ -119,7 +119,7 @@ class Search:
 
     def ranked(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates, the best one first, by the rule in the docstring of `identify`."""
-        fast = tuple(kind for kind in kinds if kind != "innovations")
+        fast = tuple(k for k in kinds if k != "innovations" and k not in REGULARISED)
         found = self._first_look(fast)
         if not found:
             return []
@@ -137,7 +137,15 @@ class Search:
             near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
-        return self._sorted(found)
+        return self._sorted(found + self._all(self._regularised(kinds)))
+
+    def _regularised(self, kinds: tuple[str, ...]) -> list[tuple[str, int]]:
+        """ARX models with a prior, each with the order that is enough for it."""
+        models = {k: self.whole.regularised(k) for k in kinds if k in REGULARISED}
+        least, most = self.orders[0], self.orders[-1]
+        radius = self.whole.start_radius
+        stable = {k: model for k, model in models.items() if model and model.stable(radius)}
+        return [(kind, max(model.order(most), least)) for kind, model in stable.items()]
 
     def _climbed(self, near: list[int]) -> list[Candidate]:
         """Prediction-error fits of some orders, and of larger ones until a pair is no better."""
@@ -164,22 +172,41 @@ class Search:
         return [c for c in found if c is not None]
 
     def _sorted(self, found: list[Candidate]) -> list[Candidate]:
-        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
+        """The best one first; ARX models with a prior come first only if clearly better."""
+        plain = [c for c in found if c.kind not in REGULARISED]
+        others = sorted((c for c in found if c.kind in REGULARISED), key=self.error)
         ranked = []
-        while found:
-            best = min(found, key=self.error)
-            least = self.error(best)
-            likely = [c for c in found if c.kind in LIKELY and self._comes_first(c, best)]
-            first = min(likely or found, key=self.error)
-            same = (c for c in found if c.kind == first.kind)
-            close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
-            best = min(close, key=lambda c: c.criterion)
-            if least <= (enough := self.search.exact_fit * self.search.rough.floor):
-                exact = [c for c in found if self.error(c) <= enough]
-                best = min(exact, key=lambda c: (c.order, c.kind != "white"))
+        while plain:
+            best = self._best(plain)
+            if others and self._clearly_better(others[0], best):
+                ranked.append(others.pop(0))
+                continue
             ranked.append(best)
-            found = [c for c in found if c is not best]
-        return ranked
+            plain = [c for c in plain if c is not best]
+        return ranked + others
+
+    def _clearly_better(self, other: Candidate, best: Candidate) -> bool:
+        """Whether the mean gain of the stretches, in logarithms, exceeds its standard error."""
+        if self.exact:
+            return self.search.likely_if_unknown * self.error(other) < self.error(best)
+        column = int(self.drifts)
+        gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
+        count = len(gains)
+        error = np.sqrt(np.sum((gains - gains.mean()) ** 2) / (count * max(count - 1, 1)))
+        return bool(gains.mean() > self.search.clearly * error)
+
+    def _best(self, found: list[Candidate]) -> Candidate:
+        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
+        best = min(found, key=self.error)
+        least = self.error(best)
+        if least <= (enough := self.search.exact_fit * self.search.rough.floor):
+            exact = [c for c in found if self.error(c) <= enough]
+            return min(exact, key=lambda c: (c.order, c.kind != "white"))
+        likely = [c for c in found if c.kind in LIKELY and self._comes_first(c, best)]
+        first = min(likely or found, key=self.error)
+        same = (c for c in found if c.kind == first.kind)
+        close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
+        return min(close, key=lambda c: c.criterion)
 
     def _first_look(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates with plugged inputs, for orders up to the one after which none is better."""

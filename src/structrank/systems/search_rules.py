@@ -62,6 +62,10 @@ class IdentificationSearch:
     likely_if_unknown : float
         The first factor where inputs are missing and not known well, as ARX models take filled
         gaps for samples. Set by hand on a hair dryer and on 200 samples of the CD arm.
+    clearly : float
+        An ARX model with a prior is chosen only if the gain in the logarithm of the held-out error
+        is larger than this number of its standard errors. Set by hand on the CD arm and on
+        simulated systems: by chance, one in seven exceeds it.
     samples : int
         Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
         by hand, as for outputs alone.
@@ -121,6 +125,7 @@ class IdentificationSearch:
     likely: float = 1.1
     likely_everywhere: float = 1.2
     likely_if_unknown: float = 1.3
+    clearly: float = 1.25
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05

@@ -22,13 +22,12 @@ class Trial:
     def __init__(self, whole: NoiseFits, held: list[slice], search: IdentificationSearch) -> None:
         self.held, self.search = held, search
         outputs = [y.copy() for y in whole.outputs]
-        filled = []
+        stretches = []
         for i, (rows, y) in enumerate(zip(held, outputs, strict=True)):
             y[rows] = np.nan
-            for piece in (slice(rows.start), slice(rows.stop, None)):
-                u, z = (x[piece] for x in whole.filled[i])
-                filled += [(u, z)] if len(z) else []
-        self.training = replace(whole, outputs=outputs, filled=filled, rules=search.rough)
+            both = slice(0, rows.start), slice(rows.stop, len(y))
+            stretches += [(i, part) for part in both if part.start < part.stop]
+        self.training = replace(whole, outputs=outputs, stretches=stretches, rules=search.rough)
         self.centre = _means(outputs)
         parts = (whole.inputs, whole.known_inputs, whole.outputs)
         self.rest = [tuple(x[rows] for x in xs) for *xs, rows in zip(*parts, held, strict=True)]

@@ -1,0 +1,299 @@
+"""Long ARX models with a prior on their coefficients, and systems that simulate as they do.
+
+    y_t = D u_t + sum_k (b_k u_{t-k} + a_k y_{t-k}) + offset + e_t,   k = 1, ..., lags
+
+The coefficients of a channel have the prior covariance `size * decay**max(j, k)` (the kernel TC of
+Chen, Ohlsson and Ljung, "On the estimation of transfer functions, regularizations and Gaussian
+processes - revisited", Automatica 48, 2012): they fall with the lag, and neighbours are alike.
+Marginal likelihood gives the sizes of the channels, the decay and the variance of e, so there is no
+order to choose.
+
+These models fit predictions one step ahead. Where no model is quite right, a good prediction may
+come from a bad simulation. So past outputs are taken to contain white noise: the more of it, the
+more do predictions rest on inputs, and the more are they simulations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import block_diag, cholesky, solve_discrete_lyapunov, solve_triangular
+from scipy.optimize import minimize
+
+from .._array import NDArray
+from .arx import Arx
+from .recursion import spectral_radius_of, state_sequence
+from .state_space import StateSpace
+
+
+@dataclass(frozen=True)
+class PriorRules:
+    """Sizes of regularised ARX models, for channels of spread one.
+
+    Attributes
+    ----------
+    lags : int
+        Lags. Set by hand: the prior shrinks those that are not needed; 50 change little.
+    samples : int
+        Samples per lag, and samples that are predicted, at least. Set by hand on 200 samples of a
+        CD arm.
+    size, decay, noise : float
+        Where the search of the marginal likelihood starts. Set by hand.
+    log_sizes, log_odds, log_noises : tuple of float
+        Bounds on the logarithms of the sizes, on the log-odds of the decay and on the logarithm of
+        the variance of the noise. Set by hand: beyond them, models hardly change.
+    steps : int
+        Iteration limit of the search. Set by hand: priors need not be exact.
+    kept : float
+        Share of the sum of singular values that the states of a reduced system keep. Set by hand.
+    negligible : float
+        Singular values below this share of the largest count as zero. Rounding.
+    """
+
+    lags: int = 30
+    samples: int = 12
+    size: float = 0.1
+    decay: float = 0.8
+    noise: float = 0.05
+    log_sizes: tuple[float, float] = (-16.0, 6.0)
+    log_odds: tuple[float, float] = (-2.0, 6.0)
+    log_noises: tuple[float, float] = (-20.0, 3.0)
+    steps: int = 60
+    kept: float = 0.99
+    negligible: float = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Negative logarithm of the marginal likelihood of one output.
+
+    The increments of the coefficients, from lag to lag, are independent a priori. So this is a
+    regression on sums of lagged samples with coefficients of known variances.
+
+    Parameters
+    ----------
+    gram, crossed, total : ndarray, ndarray, float
+        Products of the regressors with themselves and with the output, sum of squares of the
+        output. The regressors of a channel are sums over its lags 1 to k.
+    count : int
+        Number of samples.
+    lags : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.systems.regularised_arx import Evidence
+    >>> X = np.random.default_rng(0).standard_normal((50, 4))
+    >>> y = X @ [1.0, 0.5, 0.0, 0.0]
+    >>> evidence = Evidence(X.T @ X, X.T @ y, y @ y, 50, lags=2)
+    >>> evidence.increments(np.array([0.0, 0.0, 0.0, -9.0])).round(2) + 0
+    array([1. , 0.5, 0. , 0. ])
+    """
+
+    gram: NDArray
+    crossed: NDArray
+    total: float
+    count: int
+    lags: int
+
+    def variances(self, prior: NDArray) -> tuple[NDArray, NDArray]:
+        """Variances of all increments; slopes of their logarithms, for each lag, by the odds."""
+        lag = np.arange(1, self.lags + 1)
+        decay = 1 / (1 + np.exp(-prior[-2]))
+        last = lag == self.lags  # its increment is the coefficient
+        logs = lag * np.log(decay) + np.where(last, 0.0, np.log1p(-decay))
+        slopes = lag * (1 - decay) - np.where(last, 0.0, decay)
+        return np.exp(prior[:-2, None] + logs).reshape(-1), slopes
+
+    def _solved(self, prior: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Roots of the variances, the factor of the posterior precision, b and its solution."""
+        noise, roots = np.exp(prior[-1]), np.sqrt(self.variances(prior)[0])
+        precision = roots[:, None] * self.gram * roots / noise
+        precision[np.diag_indices_from(precision)] += 1
+        L = cholesky(precision, lower=True, check_finite=False)
+        b = roots * self.crossed / noise
+        half = solve_triangular(L, b, lower=True, check_finite=False)
+        return roots, L, b, solve_triangular(L, half, lower=True, trans=1, check_finite=False)
+
+    def increments(self, prior: NDArray) -> NDArray:
+        """Means of the increments given the samples."""
+        roots, _, _, x = self._solved(prior)
+        return np.asarray(roots * x)
+
+    def value_and_gradient(self, prior: NDArray) -> tuple[float, NDArray]:
+        """The value at logarithms of sizes, log-odds of the decay, logarithm of the noise."""
+        roots, L, b, x = self._solved(prior)
+        noise = np.exp(prior[-1])
+        value = 0.5 * (self.count * prior[-1] + self.total / noise - b @ x)
+        value += np.sum(np.log(np.diag(L)))
+        inverse = solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
+        known = 1 - np.sum(inverse**2, axis=0)
+        by_channel = (known - x**2).reshape(-1, self.lags) / 2
+        slopes = self.variances(prior)[1]
+        w = roots * x
+        left = self.total - 2 * w @ self.crossed + w @ self.gram @ w
+        by_noise = (self.count - left / noise - np.sum(known)) / 2
+        by_odds = np.sum(by_channel * slopes)
+        return float(value), np.append(by_channel.sum(axis=1), [by_odds, by_noise])
+
+    def best_prior(self, rules: PriorRules) -> NDArray:
+        """The prior with the largest marginal likelihood."""
+        channels = len(self.crossed) // self.lags
+        odds = np.log(rules.decay / (1 - rules.decay))
+        noise = np.log(max(rules.noise * self.total / self.count, np.exp(rules.log_noises[0])))
+        start = np.append(np.full(channels, np.log(rules.size)), [odds, noise])
+        bounds = [rules.log_sizes] * channels + [rules.log_odds, rules.log_noises]
+        found = minimize(
+            self.value_and_gradient,
+            np.clip(start, *np.transpose(bounds)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": rules.steps},
+        )
+        return np.asarray(found.x)
+
+
+@dataclass(frozen=True, eq=False)
+class RegularisedArx:
+    """ARX model with many lags of records without gaps, whose channels have spread one.
+
+    Parameters
+    ----------
+    inputs, outputs : list of ndarray
+        One per record.
+    output_noise : float
+        Variance of the white noise in past outputs.
+    rules : PriorRules
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.systems.regularised_arx import RegularisedArx
+    >>> u = np.random.default_rng(0).standard_normal((300, 1))
+    >>> y = np.zeros((300, 1))
+    >>> for t in range(1, 300):
+    ...     y[t] = 0.8 * y[t - 1] + 0.5 * u[t - 1]
+    >>> arx = RegularisedArx([u], [y], output_noise=1e-3)
+    >>> arx.reduced(1, radius=0.99).poles.round(1)
+    array([0.8])
+    """
+
+    inputs: list[NDArray]
+    outputs: list[NDArray]
+    output_noise: float
+    rules: PriorRules = PriorRules()
+
+    @cached_property
+    def arx(self) -> Arx:
+        """The regressors."""
+        samples = sum(map(len, self.outputs))
+        return Arx(
+            self.inputs, self.outputs, max(min(self.rules.lags, samples // self.rules.samples), 1)
+        )
+
+    @property
+    def determined(self) -> bool:
+        """Whether the records are long enough."""
+        return bool(len(self.arx.past) > self.inputs[0].shape[1] + self.rules.samples)
+
+    @cached_property
+    def _evidences(self) -> tuple[list[Evidence], NDArray, NDArray]:
+        """One per output; inputs now and the constant, which have no prior; all other regressors.
+
+        The order of the latter is channel, then lag.
+        """
+        m, L, past, now = self.inputs[0].shape[1], self.arx.lags, self.arx.past, self.arx.now
+        free = np.concatenate([past[:, :m], np.ones((len(past), 1))], axis=1)
+        X = past[:, m:].reshape(len(past), L, -1).swapaxes(1, 2)
+        summed = np.cumsum(X, axis=2).reshape(len(past), -1)
+        Q = np.linalg.qr(free)[0]
+        summed, y = (x - Q @ (Q.T @ x) for x in (summed, now))
+        noise = self.output_noise * len(past) * np.minimum.outer(*[np.arange(1, L + 1)] * 2)
+        quiet = np.zeros((m * L, m * L))
+        gram = summed.T @ summed + block_diag(quiet, *[noise] * now.shape[1])
+        rounding = len(gram) * np.finfo(float).eps * np.max(np.diag(gram))
+        gram[np.diag_indices_from(gram)] += rounding
+        count = len(past) - free.shape[1]
+        each = [Evidence(gram, summed.T @ x, float(x @ x), count, L) for x in y.T]
+        return each, free, X.reshape(len(past), -1)
+
+    @cached_property
+    def _coefficients(self) -> tuple[NDArray, NDArray]:
+        """Coefficients (outputs, channels, lags), and those of inputs now and of the constant."""
+        each, free, X = self._evidences
+        steps = np.stack([one.increments(one.best_prior(self.rules)) for one in each])
+        steps = steps.reshape(len(each), -1, self.arx.lags)
+        past = np.cumsum(steps[..., ::-1], axis=2)[..., ::-1]
+        left = self.arx.now - X @ past.reshape(len(each), -1).T
+        return past, np.linalg.lstsq(free, left, rcond=None)[0].T
+
+    @cached_property
+    def system(self) -> StateSpace:
+        """The model. Its states are the last outputs and inputs."""
+        past, now = self._coefficients
+        (p, c, L), m = past.shape, self.inputs[0].shape[1]
+        by_lag = np.moveaxis(past, 2, 1)  # outputs, lags, channels
+        C = np.concatenate([by_lag[..., m:].reshape(p, -1), by_lag[..., :m].reshape(p, -1)], axis=1)
+        A = np.zeros((L * c, L * c))
+        A[:p] = C
+        A[p : L * p, : (L - 1) * p] = np.eye((L - 1) * p)
+        A[L * p + m :, L * p : L * c - m] = np.eye((L - 1) * m)
+        B, K = np.zeros((L * c, m)), np.eye(L * c, p)
+        B[:p], B[L * p : L * p + m] = now[:, :m], np.eye(m)
+        gain = np.eye(p) - past[:, m:].sum(axis=2)
+        offset = np.linalg.lstsq(gain, now[:, m], rcond=self.rules.negligible)[0]
+        errors = self.arx.now - self.arx.past[:, :m] @ now[:, :m].T - now[:, m]
+        errors = errors - self._evidences[2] @ past.reshape(p, -1).T
+        G = errors.T @ errors / len(errors) + self.arx.rules.ridge**2 * np.eye(p)
+        return StateSpace(A, B, C, now[:, :m], K=K, innovation_covariance=G, output_offset=offset)
+
+    @cached_property
+    def _balanced(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Singular values; columns that lead from states of a smaller system; rows that lead to it.
+
+        The states are weighted by how much the inputs of the records move them, and by how much
+        outputs show of them.
+        """
+        A, B, C = self.system.A, self.system.B, self.system.C
+        start = np.zeros(len(A))
+        X = np.concatenate([state_sequence(A, start, u @ B.T) for u in self.inputs])
+        sizes, vectors = np.linalg.eigh(solve_discrete_lyapunov(A.T, C.T @ C))
+        shown = vectors * np.sqrt(np.maximum(sizes, 0))
+        U, s, Vt = np.linalg.svd(X @ shown, full_matrices=False)
+        s = s[s > self.rules.negligible * s[0]]
+        roots = np.sqrt(s)
+        return s, (X.T @ U[:, : len(s)]) / roots, (Vt[: len(s)] / roots[:, None]) @ shown.T
+
+    def order(self, most: int) -> int:
+        """Number of states that are enough, at most some number."""
+        s = self._balanced[0]
+        enough = int(np.searchsorted(np.cumsum(s), self.rules.kept * np.sum(s))) + 1
+        return min(enough, most)
+
+    def stable(self, radius: float) -> bool:
+        """Whether all poles are below a radius."""
+        return spectral_radius_of(self.system.A) < radius
+
+    def reduced(self, order: int, radius: float) -> StateSpace | None:
+        """The system with fewer states; None if it has not as many, or poles beyond a radius."""
+        if not self.stable(radius) or order > len(self._balanced[0]):
+            return None
+        full, (_, out, into) = self.system, self._balanced
+        out, into = out[:, :order], into[:order]
+        A, B, C, K = into @ full.A @ out, into @ full.B, full.C @ out, into @ full.K
+        if not spectral_radius_of(A) < radius:
+            return None
+        gains = self.arx.rules.gains
+        K = next(g * K for g in gains if not g or spectral_radius_of(A - g * K @ C) < 1)
+        return StateSpace(
+            A,
+            B,
+            C,
+            full.D,
+            K=K,
+            innovation_covariance=full.innovation_covariance,
+            output_offset=full.output_offset,
+        )
