@@ -14,9 +14,9 @@ from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .integrators import around_operating_point
+from .missing_inputs import with_missing_inputs
 from .noise_fits import ARX, KINDS, FitRules, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, Search, searched
-from .output_error import OutputError
 from .preparation import (
     block_rows,
     check_records,
@@ -158,7 +158,7 @@ def identify(
     if integrators is None and (stable or max_radius is not None):
         integrators = 0
     look, ranked = searched(whole, orders, kinds, integrators, search)
-    best, fit = _first_trusted(look, ranked, filled, search)
+    best, fit = _chosen(look, ranked, filled, search)
     _warn(whole, best, search)
     if best.error >= 1 and order is None:
         fit = _constant(whole)
@@ -243,15 +243,27 @@ def _fits(
     return NoiseFits(u, y, full_u, pieces, stretches, windows, model, known_error, rules)
 
 
-def _first_trusted(
+def _chosen(
     look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
 ) -> tuple[Candidate, Fitted]:
-    """The first candidate with no more poles at the bound than most models of its trials."""
+    """The first trusted candidate, unless an ARX model with a prior is clearly better."""
     if not ranked:
         raise ValueError(
             "no model was found: the record is too short, or has too few outputs in a row; use a "
             "longer record"
         )
+    best, fit = _first_trusted(look, ranked, filled, search)
+    other = look.clearly_better(best)
+    if other is None:
+        return best, fit
+    found = _final(look.whole, other, filled, search)
+    return (other, found) if look.trusted(found.model, other) else (best, fit)
+
+
+def _first_trusted(
+    look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
+) -> tuple[Candidate, Fitted]:
+    """The first candidate with no more poles at the bound than most models of its trials."""
     for best in ranked[: search.tries]:
         fit = _final(look.whole, best, filled, search)
         if look.trusted(fit.model, best):
@@ -268,7 +280,7 @@ def _final(
     if len(whole.outputs) > 1:
         return fit
     if best.kind in LIKELY:
-        return _with_missing_inputs(whole, fit, filled, search)
+        return with_missing_inputs(whole, fit, filled, search)
     state = first_state(fit.model, whole.known_inputs[0], whole.outputs[0])
     return replace(fit, model=replace(fit.model, x0=state))
 
@@ -288,54 +300,6 @@ def _at_rest(
     if other.loglikelihood < fit.loglikelihood - 0.5 * len(means) * np.log(samples):
         return found
     return replace(other, model=replace(other.model, input_offset=-means))
-
-
-def _with_missing_inputs(
-    whole: NoiseFits, fit: Fitted, filled: Completed | None, search: IdentificationSearch
-) -> Fitted:
-    """The model; missing inputs are fitted with it if next to no noise is left.
-
-    Integrators turn small moves of inputs into any slow error, so inputs stay as they are then.
-    """
-    missing = np.isnan(whole.inputs[0])
-    count = np.count_nonzero(missing)
-    noise = np.max(np.diag(fit.model.innovation_covariance))
-    few = 0 < count <= search.most_unknown and not whole.integrators
-    if filled is None or not few or noise > search.quiet**2:
-        return fit
-    problem = replace(whole.problem(fit.model.order), u=whole.filled[0][0])
-    spread = filled.errors[: missing.shape[1]]
-    joint, theta = _moved_inputs(
-        problem, problem.start(fit.model.A, fit.model.C), missing, spread, search
-    )
-    return fit if joint is problem else whole.from_theta(joint, theta)
-
-
-def _moved_inputs(
-    fitted: OutputError,
-    theta: NDArray,
-    missing: NDArray,
-    spread: NDArray,
-    search: IdentificationSearch,
-) -> tuple[OutputError, NDArray]:
-    """Fit the model and the missing inputs together.
-
-    The weight of the move of an input is the ratio of two variances: that of the errors of the
-    outputs, which is estimated again after each fit, and that of the filled values. If the moves
-    leave much of the errors, they have fitted noise. Then the inputs stay as they were filled.
-    """
-    count, rules = np.count_nonzero(fitted.seen), search.final
-    first = variance = float(fitted.value(theta) / count)
-    exact = rules.floor**4
-    joint, moved = fitted, np.concatenate([theta, np.zeros(np.count_nonzero(missing))])
-    for _ in range(rules.steps):
-        price = np.maximum(variance, exact) / np.maximum(spread, rules.floor) ** 2
-        joint = replace(fitted, price=np.where(missing, price, 0.0))
-        moved = joint.minimize(moved, search.joint_steps, rules.tolerance)
-        before, variance = variance, float(np.mean(joint.residual(moved)[:count] ** 2))
-        if variance > search.stalled * before or variance < exact:
-            break
-    return (joint, moved) if variance < search.explained * first else (fitted, theta)
 
 
 def _constant(whole: NoiseFits) -> Fitted:

@@ -50,10 +50,11 @@ class Search:
     """Candidates of all kinds and orders on all trials.
 
     `drifts` tells whether held-out stretches have offsets of their own: this is so if the best
-    candidate is better with them.
+    candidate is better with them. `others` are ARX models with a prior, which are not ranked.
     """
 
     drifts = False
+    others: tuple[Candidate, ...] = ()
 
     def __init__(self, whole: NoiseFits, orders: list[int], search: IdentificationSearch) -> None:
         self.whole, self.orders, self.search = whole, orders, search
@@ -137,7 +138,8 @@ class Search:
             near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
-        return self._sorted(found + self._all(self._regularised(kinds)))
+        self.others = tuple(self._all(self._regularised(kinds)))
+        return self._sorted(found)
 
     def _regularised(self, kinds: tuple[str, ...]) -> list[tuple[str, int]]:
         """ARX models with a prior, each with the order that is enough for it."""
@@ -172,41 +174,36 @@ class Search:
         return [c for c in found if c is not None]
 
     def _sorted(self, found: list[Candidate]) -> list[Candidate]:
-        """The best one first; ARX models with a prior come first only if clearly better."""
-        plain = [c for c in found if c.kind not in REGULARISED]
-        others = sorted((c for c in found if c.kind in REGULARISED), key=self.error)
+        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
         ranked = []
-        while plain:
-            best = self._best(plain)
-            if others and self._clearly_better(others[0], best):
-                ranked.append(others.pop(0))
-                continue
+        while found:
+            best = min(found, key=self.error)
+            least = self.error(best)
+            likely = [c for c in found if c.kind in LIKELY and self._comes_first(c, best)]
+            first = min(likely or found, key=self.error)
+            same = (c for c in found if c.kind == first.kind)
+            close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
+            best = min(close, key=lambda c: c.criterion)
+            if least <= (enough := self.search.exact_fit * self.search.rough.floor):
+                exact = [c for c in found if self.error(c) <= enough]
+                best = min(exact, key=lambda c: (c.order, c.kind != "white"))
             ranked.append(best)
-            plain = [c for c in plain if c is not best]
-        return ranked + others
+            found = [c for c in found if c is not best]
+        return ranked
 
-    def _clearly_better(self, other: Candidate, best: Candidate) -> bool:
-        """Whether the mean gain of the stretches, in logarithms, exceeds its standard error."""
-        if self.exact:
-            return self.search.likely_if_unknown * self.error(other) < self.error(best)
+    def clearly_better(self, best: Candidate) -> Candidate | None:
+        """An ARX model with a prior whose gain in the logarithm of the error is certain enough."""
+        other = min(self.others, key=self.error, default=None)
+        if other is None:
+            return None
+        if self.exact:  # too few trials for a standard error
+            better = self.error(best) > self.search.clearly_if_unknown * self.error(other)
+            return other if better else None
         column = int(self.drifts)
         gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
         count = len(gains)
         error = np.sqrt(np.sum((gains - gains.mean()) ** 2) / (count * max(count - 1, 1)))
-        return bool(gains.mean() > self.search.clearly * error)
-
-    def _best(self, found: list[Candidate]) -> Candidate:
-        """By error; but likelihood before ARX, and the criterion, decide where errors are close."""
-        best = min(found, key=self.error)
-        least = self.error(best)
-        if least <= (enough := self.search.exact_fit * self.search.rough.floor):
-            exact = [c for c in found if self.error(c) <= enough]
-            return min(exact, key=lambda c: (c.order, c.kind != "white"))
-        likely = [c for c in found if c.kind in LIKELY and self._comes_first(c, best)]
-        first = min(likely or found, key=self.error)
-        same = (c for c in found if c.kind == first.kind)
-        close = [c for c in same if self.error(c) <= self.search.as_good * self.error(first)]
-        return min(close, key=lambda c: c.criterion)
+        return other if gains.mean() > self.search.clearly * error else None
 
     def _first_look(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates with plugged inputs, for orders up to the one after which none is better."""
