@@ -604,6 +604,18 @@ def test_what_no_sample_determines_has_an_infinite_error():
     assert np.isinf(fit.modes.stderr.amplitudes[0]).tolist() == [False, True]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "float64"])
+def test_an_error_beyond_the_range_of_the_data_type_is_infinite(dtype):
+    y = (0.9 ** np.arange(4.0)).astype(dtype)
+    fit = refit(start_near(Problem(Hankel(4, window=2), y, 1e-3), y, 1), sigma=0.1)
+    sizes = np.array([1.0, 1e30, 1e45, np.inf])
+    errors = replace(fit, unit_errors=lambda: sizes).stderr
+    assert errors.dtype == y.real.dtype
+    finite = [True, True, dtype == "float64", False]
+    assert np.isfinite(errors).tolist() == finite
+    np.testing.assert_allclose(errors[finite], 0.1 * sizes[finite], rtol=1e-6)
+
+
 @pytest.mark.parametrize("complex_rows", [True, False])
 def test_error_propagation_is_the_textbook_formula(rng, complex_rows):
     J, rows = rng.standard_normal((20, 5)), rng.standard_normal((7, 5))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from .._array import Array, NDArray, array_namespace, inner, is_complex, like, to_numpy
 from ..io.saved_results import Saved, savable
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
@@ -107,14 +107,17 @@ class Refit(Summary, Saved):
         """Standard error of every value of the signal, to first order in the noise.
 
         If the signal is complex, it is the root of the sum of the variances of both parts. It is
-        inf if the samples do not determine the value.
+        inf if the samples do not determine the value, and where it leaves the range of the data
+        type.
         """
         if self.sigma is None:
             raise ValueError(
                 f"{self.parameters} parameters were fitted to {self.sample_count} numbers, so the "
                 "noise cannot be estimated: pass sigma to refit, or a smaller rank"
             )
-        return like(_times(self.sigma, self.unit_errors()), self.y, real=True)
+        errors = _times(self.sigma, self.unit_errors())
+        largest = float(array_namespace(self.y).finfo(self.y.dtype).max)
+        return like(np.where(errors > largest, np.inf, errors), self.y, real=True)
 
     def part_stderr(self, modes: Modes) -> NDArray | None:
         """Standard error of every value of the sum of some of the modes, as `stderr`.
