@@ -314,6 +314,15 @@ class TestQuartic:
         values = [quartic.value(np.array(coefficients), s) for s in np.linspace(-3, 3, 601)]
         assert quartic.value(np.array(coefficients), t) <= min(values) + 1e-9
 
+    def test_a_sum_of_squares_cannot_fall_below_zero(self):
+        whole = quartic.square(np.array([1e-3]), np.array([1e-15]), np.array([1e-30]))
+        underflown = np.array([*whole[:4], 0.0])
+        t = np.array([-1e21, 0.0, 1e12])
+        assert quartic.possible(np.stack([whole] * 3), t).tolist() == [True, True, True]
+        assert quartic.possible(np.stack([underflown] * 3), t).tolist() == [False, True, True]
+        assert [bool(quartic.possible(c, t[0])) for c in (whole, underflown)] == [True, False]
+        assert not quartic.possible(np.full(5, np.nan), 1.0)
+
     def test_products_under_weights(self, rng):
         x = tuple(random_array(rng, 5, "complex128") for _ in range(3))
         w = rng.random(5)

@@ -28,6 +28,7 @@ from structrank import (
     gcg,
     gcgls,
     mu_max,
+    solve_many,
     structure_matrix,
 )
 from structrank._array import inner, to_numpy
@@ -245,6 +246,20 @@ class TestLocalSearch:
         assert np.linalg.norm(gradient[0]) + np.linalg.norm(gradient[1]) < 1e-5 * size
         np.testing.assert_array_equal(X.U, before[0])
         np.testing.assert_array_equal(X.V, before[1])
+
+    @pytest.mark.parametrize("together", [False, True])
+    def test_directions_whose_powers_underflow_end_a_search(self, together, rng):
+        """At mu_max, directions are rounding errors, whose fourth powers single precision lacks."""
+        S, problems = Hankel(4, window=2), []
+        for size in (10.0 ** rng.uniform(-4, 0, 300)).tolist():
+            b = size * random_array(rng, 4, "complex64")
+            largest = mu_max(Problem(S, b, 1.0, "lifted"))
+            problems.append(Problem(S, b, largest, "lifted"))
+        one_by_one = (gcgls(problem, 1e-9) for problem in problems)
+        results = solve_many(problems, 1e-9) if together else one_by_one
+        for problem, result in zip(problems, results, strict=True):
+            at_zero = inner(problem.data, problem.data) / 2
+            assert result.objective == pytest.approx(at_zero, rel=1e-5)
 
     def test_wide_spread_of_singular_values_costs_few_steps(self, rng):
         """Amplitudes over four decades do not slow the search, because of the Gram matrices."""

@@ -138,9 +138,32 @@ def minimizers(coefficients: np.ndarray) -> np.ndarray:
     return np.where(lower, t, 0.0)
 
 
-def values(coefficients: np.ndarray, t: np.ndarray) -> np.ndarray:
+def possible(coefficients: np.ndarray, t: np.ndarray | float) -> np.ndarray:
+    """Whether sums of squares can fall as much as they seem to, at one argument each.
+
+    A sum of squares is never negative. If a direction is so small that the highest coefficients
+    underflow, the polynomial seems to fall far below zero, at an argument that is far too large.
+
+    Parameters
+    ----------
+    coefficients : ndarray, shape (5,) or (polynomials, 5)
+    t : float or ndarray
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.model.quartic import possible
+    >>> [bool(possible(np.array([1.0, 0, 1, 2e-20, lead]), -1e20)) for lead in (1e-40, 0.0)]
+    [True, False]
+    """
+    most = 1e9  # times the value at zero: 2e8 was seen where that value is rounding
+    fall = -t * values(coefficients[..., 1:], t)
+    return np.asarray(fall <= most * np.abs(coefficients[..., 0]))
+
+
+def values(coefficients: np.ndarray, t: np.ndarray | float) -> np.ndarray:
     """Evaluate polynomials of any degree, one per row of coefficients, at one argument each."""
-    total = coefficients[:, -1]
+    total = coefficients[..., -1]
     for column in coefficients.T[-2::-1]:
         total = total * t + column
     return total

@@ -87,7 +87,7 @@ def local_search(
         slope, gradient = _inner(gradient, direction), memory.kept(gradient)
         line = objective.line(point, *direction)
         length = quartic.minimizer(line.psi)
-        if length == 0.0:
+        if length == 0.0 or not quartic.possible(line.psi, length):
             break
         point, decrease = line.move(length), line.decrease(length)
         del line  # frees the transforms of the direction

@@ -98,7 +98,8 @@ def _search(
         direction = _ascent(gradient, update, stack, point)
         slopes = _inners(gradient, direction)
         line = StackLine(stack, point, *direction)
-        lengths = np.where(active, quartic.minimizers(line.psi), 0.0)
+        lengths = quartic.minimizers(line.psi)
+        lengths = np.where(active & quartic.possible(line.psi, lengths), lengths, 0.0)
         point = line.move(stack, lengths)
         active &= (lengths != 0) & line.lowers(lengths, tolerances[places])
         if not active.any():
