@@ -771,6 +771,31 @@ class TestRealizeOutputs:
             realize_outputs(z, order, lags=lags)
         assert ("use more lags" in str(caught.value)) == (lags < 20)
 
+    def test_more_parameters_than_samples_are_refused(self):
+        z = np.random.default_rng(0).standard_normal((40, 4))
+        z[:7] = np.nan  # 132 samples are left
+        says = "order is 17, which means 136 parameters .* 132 samples: lower the order to 16 or"
+        with pytest.raises(ValueError, match=says):
+            realize_outputs(z, 17, lags=10)
+        assert realize_outputs(z, 16, lags=10).order == 16
+
+    def test_every_smaller_mu_starts_from_the_last_solution(self, monkeypatch):
+        """From cold starts, small mu take hundreds of iterations and do not reach the gap."""
+        results = []
+
+        def kept(*arguments, **options):
+            results.append(iterate(*arguments, **options))
+            return results[-1]
+
+        monkeypatch.setattr("structrank.systems.outputs.iterate", kept)
+        z = np.random.default_rng(44).standard_normal(31)
+        z[[2, 9, 10, 17, 25]] = np.nan
+        realize_outputs(z, order=8, lags=9)
+        search = OutputRealization()
+        assert len(results) == search.halvings
+        assert all(result.gap <= search.gap for result in results)
+        assert sum(result.iterations for result in results) <= 100
+
     @pytest.mark.parametrize(("outputs", "lags", "most"), [(2, 5, 8), (1, 2, 1)])
     def test_the_highest_order_is_within_reach(self, outputs, lags, most):
         """It may be unstable, but the lags determine it."""

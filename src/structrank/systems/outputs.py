@@ -11,6 +11,7 @@ from .._array import Array, NDArray, like, to_numpy
 from .._checks import finite_or_missing, positive, positive_int
 from ..io.containers import unwrap
 from ..model.effective_rank import effective_rank
+from ..model.lowrank import LowRank
 from ..solvers.conditional_gradient import gcgls_states
 from ..solvers.driver import iterate, warn_if_limited
 from ..solvers.result import Result
@@ -94,7 +95,8 @@ def realize_outputs(
     outputs : array, pandas Series or DataFrame, or xarray DataArray, shape (T, n) or (T,)
         One row per time step, real or complex, NaN where missing. Thousands of rows are needed.
     order : int, optional
-        Number of states, if known: a vibration mode is two.
+        Number of states, if known: a vibration mode is two. At most half the number of samples per
+        output.
     lags : int, optional
         Number of lags of the covariances that are used, at least 2 and less than T. Default: until
         the covariances have decayed to a quarter, at least 20, and about 240 over the number of
@@ -138,7 +140,7 @@ def realize_outputs(
     if lags is None:
         lags = _lags_of(z, order, search)
     search = replace(search, lags=lags, rows=max(min(search.rows, lags), lags // 2))
-    _check_order(order, search, z.shape[1])
+    _check_order(order, search, z)
     covariances = to_numpy(empirical_covariances(z, lags))  # small beside a long record
     mu = sampling_noise_mu(z, search.rows, lags) if mu is None else mu
     result = _solution(covariances, order, mu, search)
@@ -241,29 +243,42 @@ def _standardised(z: Array) -> tuple[Array, NDArray, NDArray]:
     return z / like(deviations, z, real=True), unit * means, sizes
 
 
-def _check_order(order: int | None, search: OutputRealization, n: int) -> None:
-    """Raise an error, before any work, if the matrix of the covariances cannot have this rank."""
-    rows, lags = search.rows, search.lags
+def _check_order(order: int | None, search: OutputRealization, z: Array) -> None:
+    """Raise an error, before any work, if lags or samples cannot determine so many states."""
+    if order is None:
+        return
+    rows, lags, n = search.rows, search.lags, z.shape[1]
     most = n * min(rows, (rows + lags - 1) // 2)  # in the matrix here, and in that of `realize`
-    if order is not None and order > most:
+    if order > most:
         longer = " or use more lags" if lags <= rows else ""
         raise ValueError(
             f"order is {order}, but {lags} lags of {n} outputs determine at most {most}: lower the "
             f"order{longer}"
+        )
+    seen = int(np.count_nonzero(~np.isnan(to_numpy(z))))
+    if 2 * n * order > seen:
+        raise ValueError(
+            f"order is {order}, which means {2 * n * order} parameters for {n} outputs, but there "
+            f"are {seen} samples: lower the order to {seen // (2 * n)} or use more samples"
         )
 
 
 def _solution(
     covariances: NDArray, order: int | None, mu: float, search: OutputRealization
 ) -> Result:
-    """Solution of the convex problem; mu is halved until it has enough states."""
+    """Solution of the convex problem; mu is halved until it has enough states.
+
+    Each solve starts from the solution for twice its mu: a small mu takes long from a cold start.
+    """
     stop = Stop(search.max_iter, xtol=None, rtol=None, gap=search.gap)
+    start: LowRank | None = None
     for _ in range(search.halvings):
         problem = realization_problem(covariances, search.rows, search.lags, mu)
-        result = iterate(gcgls_states(problem, 1.0, stop=stop, certify=False), problem, stop=stop)
+        states = gcgls_states(problem, 1.0, start=start, stop=stop, certify=False)
+        result = iterate(states, problem, stop=stop)
         if order is None or effective_rank(result.X, mu) >= order:
             break
-        mu /= 2
+        mu, start = mu / 2, result.X
     return result
 
 
