@@ -59,6 +59,12 @@ class TestMeasures:
         misfit = np.linalg.norm(problem.measure.forward(y) - problem.data)
         assert misfit == pytest.approx(np.linalg.norm(S.to_dense(y) - S.to_dense(b)))
 
+    def test_weights_may_be_integers(self):
+        counts = [2, 0, 1, 3]
+        problem = Problem(Hankel(4, window=2), np.ones(4, np.float32), 1.0, Weighted(counts))
+        assert problem.sample_weights.dtype == np.float32
+        np.testing.assert_array_equal(problem.data, counts)
+
     def test_weights_of_zero_hide(self, b):
         weights = np.arange(9.0)
         b[0] = np.nan

@@ -135,6 +135,7 @@ class Weighted(Measure):
     def prepared(self, structure: Structure, b: Array) -> Weighted:
         lifted = isinstance(self.weights, str)
         weights = np.sqrt(structure.multiplicity) if lifted else to_numpy(self.weights)
+        weights = weights.astype(float)
         _check_shape("weights", weights.shape, structure.signal_shape, structure)
         if self.seen is not None:
             _check_shape("seen", self.seen.shape, structure.signal_shape, structure)
@@ -145,9 +146,9 @@ class Weighted(Measure):
                 "all samples are missing or have weight zero, but at least one with a weight above "
                 "zero is expected"
             )
-        SampleRange().check_weights(weights.astype(float), b)
+        SampleRange().check_weights(weights, b)
         SampleRange().check_smallest_weight(weights)
-        return Weighted(like(weights.astype(float), b, real=True))
+        return Weighted(like(weights, b, real=True))
 
     def data(self, b: Array) -> Array:
         xp = array_namespace(b)
