@@ -168,6 +168,17 @@ def test_small_distances_of_large_matrices(rng):
     assert X.distance(X) <= 1e-3 * true
 
 
+def test_squared_norms_of_columns_that_cancel_are_not_negative(rng):
+    rounded = []
+    for _ in range(20):
+        u, v = (rng.standard_normal((5, 1)).astype(np.float32) for _ in range(2))
+        near = np.float32(1 + 1e-3)
+        X = LowRank(np.concatenate([u, near * u], axis=1), np.concatenate([near * v, -v], axis=1))
+        assert X.norm_squared() >= 0
+        rounded.append(X.inner(X))
+    assert min(rounded) < 0
+
+
 def test_negative_scale():
     with pytest.raises(ValueError, match="factor is -1"):
         LowRank(np.ones((3, 1)), np.ones((3, 1))).scaled(-1)

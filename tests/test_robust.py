@@ -223,6 +223,16 @@ class TestOutliers:
         assert other.threshold == pytest.approx(1e3 * one.threshold, rel=1e-3)
 
 
+def test_residuals_far_below_the_threshold():
+    """The threshold over them leaves the range of numbers."""
+    b = np.array([1e-320, 3.0, 0.0, -2.0, 1e-300])
+    loss = HuberLoss(Problem(Hankel(5, window=3), b, 1.0, Weighted([1, 1, 0, 1, 1])), 0.5)
+    residual = loss.problem.residual(np.zeros(5))
+    expected = [1, np.sqrt(0.5 / 3), 1, 0.5, 1]
+    np.testing.assert_allclose(loss.factors(residual, 0.0), expected)
+    np.testing.assert_allclose(np.abs(loss.outliers(np.zeros(5))), [0, 2.5, 0, 1.5, 0])
+
+
 class TestBadInput:
     problem = Problem(Hankel(5, window=3), np.arange(5.0), 1.0)
 

@@ -119,7 +119,7 @@ class LowRank:
 
     def norm_squared(self) -> float:
         """Compute the squared Frobenius norm."""
-        return self.inner(self)
+        return max(self.inner(self), 0.0)  # rounding: columns may cancel
 
     def inner(self, other: LowRank) -> float:
         """Compute the real inner product with another low-rank matrix of the same shape."""

@@ -218,15 +218,15 @@ class HuberLoss:
     def outliers(self, y: Array) -> Array:
         """Compute the part of the residual beyond the threshold, in the units of the samples."""
         xp, residual = array_namespace(y), self.problem.residual(y)
-        shares = xp.clip(1 - self.bounds / _never_zero(abs(residual)), 0.0, None)
+        shares = 1 - self.bounds / _never_zero(xp.maximum(abs(residual), self.bounds))
         return shares * residual / _never_zero(self.weights)
 
     def factors(self, shifted: Array, ratio: Array | float) -> Array:
         """Compute the roots of `|h'(r)| / |r|` at the r with `r + ratio h'(r) = shifted`."""
-        xp = array_namespace(shifted)
-        sizes = abs(shifted)
+        xp, sizes = array_namespace(shifted), abs(shifted)
         r = xp.maximum(sizes / (1 + ratio), sizes - ratio * self.bounds)
-        return xp.where(r > self.bounds, xp.sqrt(self.bounds / _never_zero(r)), xp.ones_like(r))
+        roots = xp.sqrt(self.bounds / _never_zero(xp.maximum(r, self.bounds)))
+        return xp.where(r > self.bounds, roots, xp.ones_like(r))
 
     def weighted(self, factors: Array) -> Problem:
         """Return the least squares problem with these weights times those of the samples."""
