@@ -32,6 +32,7 @@ from structrank import (
 )
 from structrank.modal.factored_refit import FactoredFitting, refit_factors
 from structrank.modal.fit import LevenbergMarquardt, ModalFit
+from structrank.modal.modal_refit import refit_modes
 from structrank.modal.model import ModalModel
 from structrank.modal.refitting import fit_at_rank, reweighted
 from structrank.modal.standard_errors import ErrorPropagation
@@ -716,6 +717,29 @@ def test_modes_do_not_grow_where_nothing_is_seen(seed):
     plain = fit_at_rank(early, early.rank)
     assert np.max(np.abs(plain.y)) > 100 * scale
     assert np.max(np.abs(refit(early).y)) <= 10 * scale
+
+
+@pytest.mark.parametrize("damping", [20.0, -20.0])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_modes_may_leave_single_precision_where_nothing_is_seen(dtype, damping):
+    """A mode decays from before the first sample, or grows after the last one."""
+    t = np.arange(12)
+    y = np.exp(-damping * (t - 5))
+    seen = y < 2
+    b = np.where(seen, y, 0.0).astype(dtype)
+    modes = Modes([0.0], dampings=damping, amplitudes=y[0])
+    fit = refit_modes(Problem(Hankel(12, window=6), b, 1e-3, Mask(seen)), modes, sigma=0.1)
+    assert np.all(np.isfinite(fit.y))
+    assert np.max(np.abs(fit.y)) > 1e38
+    assert np.all(np.isfinite(fit.X.U))
+    assert np.max(fit.stderr) == np.inf
+
+
+def test_a_mode_of_hardly_any_size_has_a_phase_without_warnings():
+    problem = Problem(Hankel(20, window=10), np.ones(20, dtype=complex), 1.0)
+    fit = ModalFit(problem, Modes([0.0], amplitudes=1.0), None, undamped=False)
+    fit.model = replace(fit.model, amplitudes=1e-320 * np.ones_like(fit.model.amplitudes))
+    assert np.all(np.isfinite(fit.modes(0.1).stderr.phases))
 
 
 def test_growth_that_the_samples_determine_is_kept():

@@ -306,7 +306,8 @@ class ModalFit:
         phase = np.angle(model.amplitudes).reshape(-1, 1)
         size = np.abs(model.amplitudes).reshape(-1, 1)
         along = np.cos(phase) * re + np.sin(phase) * im
-        across = (np.cos(phase) * im - np.sin(phase) * re) / np.where(size > 0, size, np.inf)
+        size[size < np.finfo(float).tiny] = np.inf  # the inverse would leave the range
+        across = (np.cos(phase) * im - np.sin(phase) * re) / size
         channels = model.amplitudes.shape[1:] if model.amplitudes.shape[1] > 1 else ()
         shapes = *[model.frequencies.shape] * 2, *[(len(model.amplitudes), *channels)] * 2
         errors = [
