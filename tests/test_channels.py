@@ -39,6 +39,12 @@ def alone(samples, truth):
 class TestUnits:
     table = np.column_stack([np.cos(0.3 * T), 20 + np.cos(0.5 * T), 1000 * np.sin(0.3 * T)])
 
+    def test_infinite_samples_are_refused_before_they_are_added_up(self):
+        table = self.table.copy()
+        table[3:5, 1] = np.inf, -np.inf
+        with pytest.raises(ValueError, match="samples contains inf, but finite numbers, or NaN"):
+            recover(table, channels=1)
+
     def test_there_and_back(self):
         units = channel_units(self.table, 1)
         common = units.common(self.table)

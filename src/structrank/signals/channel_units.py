@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .._array import Array, NDArray, to_numpy
+from .._checks import finite_or_missing
 from ..io.saved_results import savable
 from ..modal.modes import ModeErrors, Modes
 from .channels import from_channels
@@ -220,6 +221,7 @@ def channel_units(
     if axis is None or values.shape[axis] == 1:
         return ChannelUnits(np.zeros(1), np.ones(1), np.ones(1, dtype=int), axis)
     host = to_numpy(values)
+    finite_or_missing(host, "samples")
     others = tuple(k for k in range(host.ndim) if k != axis)
     counts = np.sum(~np.isnan(host), axis=others)
     seen = np.maximum(counts, 1)
