@@ -30,6 +30,7 @@ from structrank import (
     gcgls,
     refit,
 )
+from structrank.modal.esprit import with_amplitudes
 from structrank.modal.factored_refit import FactoredFitting, refit_factors
 from structrank.modal.fit import LevenbergMarquardt, ModalFit
 from structrank.modal.modal_refit import refit_modes
@@ -626,6 +627,26 @@ def test_error_propagation_is_the_textbook_formula(rng, complex_rows):
     np.testing.assert_allclose(ErrorPropagation(J).errors(rows, 0.3), literal)
     # Squares leave the range of numbers here.
     np.testing.assert_allclose(ErrorPropagation(J).errors(1e200 * rows, 0.3), 1e200 * literal)
+
+
+def test_errors_beyond_and_below_all_numbers():
+    J = np.array([[1e-60, 0.0, 0.0], [0.0, 1.0, 1.0]])  # the last two are known as a sum alone
+    rows = np.array([[1e300, 0, 0], [1e200, 0, 0], [0, 1e-100, 0], [0, 1e-3, 0], [0, 0, 0]])
+    errors = ErrorPropagation(J).errors(rows)
+    np.testing.assert_allclose(errors, [np.inf, 1e260, 0.0, np.inf, 0.0], atol=1e-99)
+
+
+def test_a_mode_that_no_sample_sees_has_no_amplitude():
+    seen = np.arange(8) > 0
+    problem = Problem(Hankel(8, window=4), 1.0 * seen, 1.0, Mask(seen))
+    modes = Modes([0.0, 0.0], dampings=[0.0, 700.0])
+    for dampings in (modes.dampings, modes.dampings[1:]):
+        start = Modes(np.zeros(len(dampings)), dampings)
+        fitted = with_amplitudes(start, problem, problem.b, problem.structure)
+        expected = [1.0, 0.0][2 - len(dampings) :]
+        np.testing.assert_allclose(fitted.amplitudes, expected, atol=1e-12)
+        again = refit_modes(problem, fitted, sigma=0.1)
+        assert np.all(np.isfinite(again.y))
 
 
 def test_errors_of_modes_are_the_dense_formula(rng):

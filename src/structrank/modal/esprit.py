@@ -12,7 +12,7 @@ from .._checks import instance_of, positive_int
 from ..model.problem import Problem
 from ..solvers.result import Result
 from ..structures import Hankel, Structure
-from .modes import MAX_GROWTH, Modes, NoModes, exponentials, growth_over
+from .modes import LEAST_SIZE, MAX_GROWTH, Modes, NoModes, exponentials, growth_over
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,14 @@ def with_amplitudes(modes: Modes, problem: Problem, y: Array, structure: Hankel)
 
 
 def _amplitudes(along: list[NDArray], weights: NDArray, values: NDArray) -> NDArray:
-    """The amplitudes in one channel, by weighted least squares."""
+    """The amplitudes in one channel, by weighted least squares; zero where no sample tells them."""
     at = np.nonzero(weights)
     columns = weights[at][:, None]
     for index, factors in zip(at, along, strict=True):
         columns = columns * factors[index]
     sizes = np.linalg.norm(columns, axis=0)
-    sizes = np.where(sizes > 0, sizes, 1.0)
-    amplitudes: NDArray = np.linalg.lstsq(columns / sizes, values[at], rcond=None)[0] / sizes
+    told = sizes > LEAST_SIZE
+    sizes = np.where(told, sizes, 1.0)
+    columns = np.where(told, columns / sizes, 0.0)
+    amplitudes: NDArray = np.linalg.lstsq(columns, values[at], rcond=None)[0] / sizes
     return amplitudes

@@ -16,7 +16,7 @@ from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .autoregressive_noise import AutoregressiveNoise, Whitening
 from .model import ModalModel
-from .modes import MAX_GROWTH, ModeErrors, Modes
+from .modes import LEAST_SIZE, MAX_GROWTH, ModeErrors, Modes
 from .samples import ChannelSamples, channel_samples
 from .standard_errors import ErrorPropagation
 
@@ -306,7 +306,7 @@ class ModalFit:
         phase = np.angle(model.amplitudes).reshape(-1, 1)
         size = np.abs(model.amplitudes).reshape(-1, 1)
         along = np.cos(phase) * re + np.sin(phase) * im
-        size[size < np.finfo(float).tiny] = np.inf  # the inverse would leave the range
+        size[size < np.finfo(float).tiny] = np.inf  # the inverse leaves the range of numbers
         across = (np.cos(phase) * im - np.sin(phase) * re) / size
         channels = model.amplitudes.shape[1:] if model.amplitudes.shape[1] > 1 else ()
         shapes = *[model.frequencies.shape] * 2, *[(len(model.amplitudes), *channels)] * 2
@@ -320,8 +320,10 @@ class ModalFit:
 def _least_squares(system: NDArray) -> tuple[NDArray, float]:
     """The best coefficients of all columns but the last, which they explain, and what is left."""
     sizes = np.linalg.norm(system[:, :-1], axis=0)
-    sizes[sizes == 0] = 1.0
+    small = sizes <= LEAST_SIZE
+    sizes[small] = 1.0
     system[:, :-1] /= sizes
+    system[:, :-1][:, small] = 0.0
     R = scipy.linalg.qr(system, mode="r", check_finite=False)[0][: system.shape[1]]
     solution = np.linalg.lstsq(R[:, :-1], R[:, -1], rcond=None)[0]
     rest = R[:, -1] - R[:, :-1] @ solution

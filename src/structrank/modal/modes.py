@@ -18,6 +18,7 @@ from .autoregressive_noise import AutoregressiveNoise
 from .oscillations import Oscillations, conjugate_rows, numbered_columns
 
 MAX_GROWTH = 340.0  # largest exponent of a mode: exp of twice this still is a double
+LEAST_SIZE = 1e-150  # of a mode at the samples: squares of smaller ones leave the range of doubles
 
 
 class NoModes(ValueError):

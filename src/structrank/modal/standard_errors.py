@@ -14,9 +14,11 @@ from .._array import NDArray, svd
 class Determinacy:
     """When numbers count as not determined by the samples; all limits follow from rounding."""
 
+    least: float = 1e-154  # smaller Jacobians are zero: their squares leave the range of numbers
     no_influence: float = 1e-100  # columns of the Jacobian below this share of the largest are zero
     singular: float = 1e-12  # singular values below this share of the largest are rounding errors
     undetermined: float = 1e-6  # largest share of a number that may depend on free parameters
+    negligible: float = 1e-30  # influence on a number, over that on the samples, that is none
 
 
 class ErrorPropagation:
@@ -42,22 +44,29 @@ class ErrorPropagation:
 
     def __init__(self, jacobian: NDArray, determinacy: Determinacy = Determinacy()) -> None:
         scale = np.linalg.norm(jacobian, axis=0)
-        most = np.max(scale, initial=0.0) or 1.0
+        most = np.max(scale, initial=0.0)
+        if most <= determinacy.least:
+            jacobian, most = np.zeros_like(jacobian), 1.0
         self.scale = np.where(scale > determinacy.no_influence * most, scale, most)
         _, s, Vh = svd(np.asarray(np.linalg.qr(jacobian / self.scale, mode="r")))
         count = int(np.count_nonzero(s > determinacy.singular * np.max(s, initial=0.0)))
         self.determined, self.free = Vh[:count].T / s[:count], Vh[count:].T
-        self.undetermined = determinacy.undetermined
+        self.determinacy = determinacy
 
     def errors(self, rows: NDArray, noise: float = 1.0) -> NDArray:
         """Standard errors of numbers with these derivatives; inf if they are not determined."""
-        rows = rows / self.scale
-        largest = np.max(np.abs(rows), axis=1, initial=1.0)
-        rows = rows / largest[:, None]  # so that squares stay in the range of numbers
+        sizes = []
+        for scale in (1.0, self.scale):  # so that no quotient and no square leaves the range
+            rows = rows / scale
+            sizes.append(np.max(np.abs(rows), axis=1, initial=1.0))
+            rows = rows / sizes[-1][:, None]
         size, freely, errors = (
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
         )
-        return np.where(freely > self.undetermined * size, np.inf, noise * largest * errors)
+        least = np.maximum(self.determinacy.undetermined * size, self.determinacy.negligible)
+        with np.errstate(over="ignore"):  # an error beyond the range of numbers is infinite
+            errors = noise * errors * sizes[0] * sizes[1]
+        return np.where(freely > least, np.inf, errors)
 
     def only(self, part: NDArray) -> ErrorPropagation:
         """The same for numbers that depend on some of the parameters alone."""
