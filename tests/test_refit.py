@@ -632,8 +632,10 @@ def test_error_propagation_is_the_textbook_formula(rng, complex_rows):
 def test_errors_beyond_and_below_all_numbers():
     J = np.array([[1e-60, 0.0, 0.0], [0.0, 1.0, 1.0]])  # the last two are known as a sum alone
     rows = np.array([[1e300, 0, 0], [1e200, 0, 0], [0, 1e-100, 0], [0, 1e-3, 0], [0, 0, 0]])
-    errors = ErrorPropagation(J).errors(rows)
-    np.testing.assert_allclose(errors, [np.inf, 1e260, 0.0, np.inf, 0.0], atol=1e-99)
+    propagation = ErrorPropagation(J)
+    for errors, tiny in ((propagation.errors, np.inf), (propagation.errors_of_values, 0.0)):
+        expected = [np.inf, 1e260, tiny, np.inf, 0.0]
+        np.testing.assert_allclose(errors(rows), expected, atol=1e-99)
 
 
 def test_a_mode_that_no_sample_sees_has_no_amplitude():

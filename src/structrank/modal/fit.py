@@ -280,7 +280,7 @@ class ModalFit:
         if own is not None:
             model, propagation = model.only(own), propagation.only(model.parameters_of(own))
         errors = [
-            propagation.errors(model.rows(at)[1])
+            propagation.errors_of_values(model.rows(at)[1])
             for at in self._pieces(_everywhere(self._grid), model)
         ]
         return np.concatenate(errors).reshape(self.problem.structure.signal_shape)

@@ -18,7 +18,7 @@ class Determinacy:
     no_influence: float = 1e-100  # columns of the Jacobian below this share of the largest are zero
     singular: float = 1e-12  # singular values below this share of the largest are rounding errors
     undetermined: float = 1e-6  # largest share of a number that may depend on free parameters
-    negligible: float = 1e-30  # influence on a number, over that on the samples, that is none
+    negligible: float = 1e-30  # influence on a value, over that on the samples, that is none
 
 
 class ErrorPropagation:
@@ -53,8 +53,15 @@ class ErrorPropagation:
         self.determined, self.free = Vh[:count].T / s[:count], Vh[count:].T
         self.determinacy = determinacy
 
-    def errors(self, rows: NDArray, noise: float = 1.0) -> NDArray:
-        """Standard errors of numbers with these derivatives; inf if they are not determined."""
+    def errors_of_values(self, rows: NDArray) -> NDArray:
+        """Errors of values in the units of the samples; one that is next to zero is determined."""
+        return self.errors(rows, least=self.determinacy.negligible)
+
+    def errors(self, rows: NDArray, noise: float = 1.0, least: float = 0.0) -> NDArray:
+        """Standard errors of numbers with these derivatives; inf if they are not determined.
+
+        Less influence of free parameters than `least` counts as none.
+        """
         sizes = []
         for scale in (1.0, self.scale):  # so that no quotient and no square leaves the range
             rows = rows / scale
@@ -63,10 +70,10 @@ class ErrorPropagation:
         size, freely, errors = (
             np.linalg.norm(x, axis=1) for x in (rows, rows @ self.free, rows @ self.determined)
         )
-        least = np.maximum(self.determinacy.undetermined * size, self.determinacy.negligible)
+        known = freely <= np.maximum(self.determinacy.undetermined * size, least)
         with np.errstate(over="ignore"):  # an error beyond the range of numbers is infinite
             errors = noise * errors * sizes[0] * sizes[1]
-        return np.where(freely > least, np.inf, errors)
+        return np.where(known, errors, np.inf)
 
     def only(self, part: NDArray) -> ErrorPropagation:
         """The same for numbers that depend on some of the parameters alone."""
