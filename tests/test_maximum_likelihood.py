@@ -184,6 +184,18 @@ def test_fixed_parts_stay_and_poles_keep_their_bound():
     assert 0.9 < abs(model.poles[0]) < 0.97
 
 
+@pytest.mark.parametrize("stationary", [True, False])
+def test_a_gain_beyond_all_numbers_has_no_likelihood(stationary):
+    model = noisy_system(inputs=0)
+    y = model.simulate(steps=20, rng=1)
+    fit = MaximumLikelihood([np.zeros((20, 0))], [y], 2, stationary=stationary)
+    theta = fit.parameters(replace(model, K=np.full((2, 2), 1e200)))
+    assert fit.value(theta) == np.inf
+    value, gradient = fit.value_and_gradient(theta)
+    assert value == np.inf
+    assert not gradient.any()
+
+
 def test_gaps_are_filled_by_the_smoother():
     fit, theta = fit_of_outputs(float, True)
     _, y = fit.filled(theta)[0]

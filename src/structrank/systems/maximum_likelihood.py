@@ -175,10 +175,9 @@ class MaximumLikelihood:
         """The likelihood by one of two functions; None where it is not defined."""
         if not own_radius(parts["A"], self.integrators) < self.radius:
             return None
-        gaussian = self._gaussian(self._joint(parts))
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                return function(gaussian, self._records(parts))
+                return function(self._gaussian(self._joint(parts)), self._records(parts))
         except (ValueError, np.linalg.LinAlgError):  # rounding, where K or the root is enormous
             return None
 
