@@ -9,6 +9,7 @@ import pytest
 from numpy.polynomial.polynomial import polyfromroots
 
 import structrank as sr
+from structrank.solvers.robust import HuberLoss
 
 B = np.cos(0.4 * np.arange(12)) + 0.1 * np.random.default_rng(0).standard_normal(12)
 
@@ -131,6 +132,15 @@ def test_equal_monomials(capfd):
 def test_complex_coefficients_of_extreme_size(size):
     found = sr.approximate_gcd(size * (P + 0j), Q)
     np.testing.assert_allclose(np.sort_complex(found.roots), [-1.5, 0.5], atol=1e-9)
+
+
+def test_thresholds_far_above_the_samples():
+    """Products with weights stay in the range of single precision."""
+    given = problem(B.astype(np.float32), 1.0, sr.Weighted(np.full(12, 100.0)))
+    with pytest.raises(ValueError, match=r"threshold is 1e\+30, but .* to 1e\+18 is expected"):
+        sr.solve_robust(given, 1e30)
+    loss = HuberLoss(given, 1e18)
+    np.testing.assert_array_equal(loss.factors(given.residual(given.b), 0.0), np.ones(12))
 
 
 def test_thresholds_far_below_the_samples():

@@ -92,10 +92,11 @@ class SampleRange:
     def check_threshold(self, threshold: float, samples: Array) -> None:
         """Raise a ValueError unless a threshold of residuals is in range, and above rounding."""
         least = max(1 / self.double, epsilon(samples) * largest_size(samples))
-        if not least <= threshold <= self.double:
+        most = self.single**2 if is_single(samples) else self.double
+        if not least <= threshold <= most:
             raise ValueError(
                 f"threshold is {threshold:.3g}, but {least:.3g} (below it is rounding) to "
-                f"{self.double:g} is expected for these samples"
+                f"{most:g} is expected for these samples"
             )
 
     def checked_sigma(self, sigma: Any, samples: Array) -> float:
