@@ -197,7 +197,7 @@ class Search:
         if other is None:
             return None
         if self.exact:  # too few trials for a standard error
-            better = self.error(best) > self.search.clearly_if_unknown * self.error(other)
+            better = self.error(best) > self.search.likely_if_unknown * self.error(other)
             return other if better else None
         column = int(self.drifts)
         gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])

@@ -273,9 +273,13 @@ class RegularisedArx:
         enough = int(np.searchsorted(np.cumsum(s), self.rules.kept * np.sum(s))) + 1
         return min(enough, most)
 
+    @cached_property
+    def _radius(self) -> float:
+        return spectral_radius_of(self.system.A)
+
     def stable(self, radius: float) -> bool:
         """Whether all poles are below a radius."""
-        return spectral_radius_of(self.system.A) < radius
+        return self._radius < radius
 
     def reduced(self, order: int, radius: float) -> StateSpace | None:
         """The system with fewer states; None if it has not as many, or poles beyond a radius."""

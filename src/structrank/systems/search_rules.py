@@ -66,9 +66,6 @@ class IdentificationSearch:
         An ARX model with a prior is chosen only if the gain in the logarithm of the held-out error
         is larger than this number of its standard errors. Set by hand on the CD arm and on
         simulated systems: by chance, one in seven exceeds it.
-    clearly_if_unknown : float
-        Where inputs are missing and not known well: if the error of the best other candidate is
-        larger by this factor. Set by hand on an evaporator and on simulated systems.
     samples : int
         Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
         by hand, as for outputs alone.
@@ -129,7 +126,6 @@ class IdentificationSearch:
     likely_everywhere: float = 1.2
     likely_if_unknown: float = 1.3
     clearly: float = 1.25
-    clearly_if_unknown: float = 1.05
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05
