@@ -38,6 +38,7 @@ from structrank.modal.model import ModalModel
 from structrank.modal.refitting import fit_at_rank, reweighted
 from structrank.modal.standard_errors import ErrorPropagation
 from structrank.modal.tangent import tangent_basis
+from structrank.signals.direct_modes import DirectSearch, explained
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.driver import iterate
 from structrank.solvers.state import History
@@ -756,6 +757,7 @@ def test_modes_may_leave_single_precision_where_nothing_is_seen(dtype, damping):
     assert np.max(np.abs(fit.y)) > 1e38
     assert np.all(np.isfinite(fit.X.U))
     assert np.max(fit.stderr) == np.inf
+    assert explained(fit.problem, modes, DirectSearch()) == (True, False)
 
 
 def test_a_mode_of_hardly_any_size_has_a_phase_without_warnings():

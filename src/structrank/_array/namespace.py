@@ -107,6 +107,15 @@ def like(values: NDArray | Sequence[Any], reference: Array, *, real: bool = Fals
     return xp.asarray(values, dtype=dtype, device=device(reference))
 
 
+def limited_like(values: NDArray, reference: Array) -> Array:
+    """Convert as `like` does; values beyond the range of the data type become its largest ones."""
+    most = float(array_namespace(reference).finfo(reference.dtype).max) / 2  # so that abs is finite
+    if np.iscomplexobj(values):
+        real, imaginary = (np.clip(part, -most, most) for part in (values.real, values.imag))
+        return like(real + 1j * imaginary, reference)
+    return like(np.clip(values, -most, most), reference)
+
+
 def _copies(reference: Array, values: NDArray) -> bool:
     """Whether an array is copied anyway, since it moves to a GPU."""
     moves = is_cupy_array(reference) or (is_torch_array(reference) and reference.is_cuda)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, array_namespace, is_complex, like, to_numpy
+from .._array import NDArray, is_complex, limited_like, to_numpy
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from .autoregressive_noise import AutoregressiveNoise
@@ -63,7 +63,10 @@ def refit_modes(
     freedom = fit.sample_count - fit.parameters
     sigma = noise_deviation(problem, fit.residual_squared, freedom, sigma)
     part = np.sqrt(0.5) if is_complex(problem.b) else 1.0
-    y = _limited(fit.model.signal().reshape(problem.structure.signal_shape), problem)
+    # Modes that grow, or decay from before the first sample, may leave single precision where
+    # nothing is seen. Their fit is not chosen: its standard error is larger still.
+    signal = fit.model.signal().reshape(problem.structure.signal_shape)
+    y = limited_like(signal, problem.backprojection)
     X = _modal_matrix(problem, fit.model)
     return Refit(
         y=y,
@@ -115,20 +118,6 @@ def _new_samples(fit: ModalFit, part: float) -> tuple[NDArray, NDArray]:
     return expected.reshape(shape), deviation.reshape(shape)
 
 
-def _limited(values: NDArray, problem: Problem) -> Array:
-    """Convert to the data type of a problem; values beyond its range become its largest ones.
-
-    Modes that grow, or decay from before the first sample, leave that of single precision. Their
-    fit is not chosen: where nothing is seen, its standard error is larger still.
-    """
-    reference = problem.backprojection
-    most = float(array_namespace(reference).finfo(reference.dtype).max) / 2  # so that abs is finite
-    if np.iscomplexobj(values):
-        real, imaginary = (np.clip(part, -most, most) for part in (values.real, values.imag))
-        return like(real + 1j * imaginary, reference)
-    return like(np.clip(values, -most, most), reference)
-
-
 def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:
     """The factors of Q(y): exponentials along the rows and along the columns."""
     structure: Any = problem.structure
@@ -146,7 +135,7 @@ def _modal_matrix(problem: Problem, model: ModalModel) -> LowRank:
     if model.real:
         U, V = (np.concatenate([F.real, F.imag[:, model.paired]], axis=1) for F in (U, V))
     X = LowRank(U, V).balanced(0.0)  # first: growing modes may overflow single precision
-    return LowRank(_limited(X.U, problem), _limited(X.V, problem))
+    return LowRank(*(limited_like(F, problem.backprojection) for F in (X.U, X.V)))
 
 
 def _products(tables: list[NDArray]) -> NDArray:

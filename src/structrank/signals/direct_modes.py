@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, inner, is_complex, like, to_numpy
+from .._array import Array, NDArray, inner, is_complex, limited_like, to_numpy
 from .._checks import random_generator
 from .._watch import seconds_left, time_is_up, watched
 from ..modal.fit import LevenbergMarquardt
@@ -251,7 +251,7 @@ def explained(problem: Problem, modes: Modes | None, search: DirectSearch) -> tu
 def _signal(problem: Problem, modes: Modes) -> Array:
     structure: Any = problem.structure
     signal = modes.signal(structure.lengths).reshape(structure.signal_shape)
-    return like(signal if is_complex(problem.b) else signal.real, problem.backprojection)
+    return limited_like(signal if is_complex(problem.b) else signal.real, problem.backprojection)
 
 
 def _noise_is_left(problem: Problem, y: Array, search: DirectSearch) -> bool:
