@@ -191,6 +191,9 @@ def test_integrators_have_no_such_model():
         ([0.2, 0.2, 0.2, 0.2], [0.2, 0.2, 0.2, 0.2], False, False),
         ([0.2, 0.2], [0.16, 0.16], True, False),
         ([0.2, 0.2], [0.15, 0.15], True, True),
+        ([0.2], [0.19], False, False),
+        ([0.2, np.inf, 0.2, 0.2], [0.3, 0.3, 0.3, 0.3], False, True),
+        ([0.2, 0.2, 0.2, 0.2], [0.1, 0.1, np.inf, 0.1], False, False),
     ],
 )
 def test_models_with_a_prior_have_to_be_clearly_better(errors, others, exact, better):

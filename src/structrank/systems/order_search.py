@@ -194,16 +194,15 @@ class Search:
     def clearly_better(self, best: Candidate) -> Candidate | None:
         """An ARX model with a prior whose gain in the logarithm of the error is certain enough."""
         other = min(self.others, key=self.error, default=None)
-        if other is None:
+        if other is None or not np.isfinite(self.error(other)):
             return None
-        if self.exact:  # too few trials for a standard error
+        count, column = len(best.errors), int(self.drifts)
+        if self.exact or count < 3 or not np.isfinite(self.error(best)):  # no standard error
             better = self.error(best) > self.search.likely_if_unknown * self.error(other)
             return other if better else None
-        column = int(self.drifts)
         gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
-        count = len(gains)
-        error = np.sqrt(np.sum((gains - gains.mean()) ** 2) / (count * max(count - 1, 1)))
-        return other if gains.mean() > self.search.clearly * error else None
+        error = np.std(gains, ddof=1) / np.sqrt(count)
+        return other if np.mean(gains) > self.search.clearly * error else None
 
     def _first_look(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates with plugged inputs, for orders up to the one after which none is better."""
