@@ -15,7 +15,7 @@ from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .integrators import around_operating_point
 from .missing_inputs import with_missing_inputs
-from .noise_fits import ARX, KINDS, FitRules, Fitted, NoiseFits
+from .noise_fits import KINDS, REGULARISED, FitRules, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, Search, searched
 from .preparation import (
     block_rows,
@@ -74,7 +74,8 @@ def identify(
        is tried.
     5. Some systems have more modes than a record can tell. For them there are ARX models with 30
        lags and a prior on their coefficients, which are reduced to few states afterwards. One of
-       them is chosen if it simulates the held-out stretches clearly better.
+       them is chosen if it simulates the held-out stretches clearly better, all inputs are known
+       well, and neither an order nor a noise model is asked for.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def identify(
     records, several = paired_records(inputs, outputs)
     if not isinstance(offset, bool):
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
-    kinds = _kinds(noise_model)
+    kinds = _kinds(noise_model, order)
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
     radius = pole_bound(stable, max_radius, max(lengths), search)
     windows = block_rows(window, max(lengths), m, p, search)
@@ -188,9 +189,14 @@ def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> No
         )
 
 
-def _kinds(noise_model: str | None) -> tuple[str, ...]:
-    """Kinds of fits that compete."""
-    choices = {None: KINDS, "white": ("white",), "innovations": (*ARX, "innovations")}
+def _kinds(noise_model: str | None, order: int | None) -> tuple[str, ...]:
+    """Kinds of fits that compete; those with a prior only if nothing is asked for."""
+    plain = tuple(kind for kind in KINDS if kind not in REGULARISED)
+    choices = {
+        None: KINDS if order is None else plain,
+        "white": ("white",),
+        "innovations": tuple(kind for kind in plain if kind != "white"),
+    }
     if noise_model not in choices:
         raise ValueError(
             f"noise_model is {noise_model!r}, but 'white', 'innovations' or None is expected"

@@ -138,7 +138,8 @@ class Search:
             near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
-        self.others = tuple(self._all(self._regularised(kinds)))
+        if not self.exact:  # they take filled gaps for samples
+            self.others = tuple(self._all(self._regularised(kinds)))
         return self._sorted(found)
 
     def _regularised(self, kinds: tuple[str, ...]) -> list[tuple[str, int]]:
@@ -197,7 +198,7 @@ class Search:
         if other is None or not np.isfinite(self.error(other)):
             return None
         count, column = len(best.errors), int(self.drifts)
-        if self.exact or count < 3 or not np.isfinite(self.error(best)):  # no standard error
+        if count < 3 or not np.isfinite(self.error(best)):  # there is no standard error
             better = self.error(best) > self.search.likely_if_unknown * self.error(other)
             return other if better else None
         gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
