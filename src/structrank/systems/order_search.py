@@ -138,7 +138,8 @@ class Search:
             near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
-        if not self.exact:  # they take filled gaps for samples
+        seen = sum(np.count_nonzero(~np.isnan(y)) for y in self.whole.outputs)
+        if not self.exact and seen >= self.search.long:  # they take filled gaps for samples
             self.others = tuple(self._all(self._regularised(kinds)))
         return self._sorted(found)
 
@@ -203,7 +204,8 @@ class Search:
             return other if better else None
         gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
         error = np.std(gains, ddof=1) / np.sqrt(count)
-        return other if np.mean(gains) > self.search.clearly * error else None
+        enough = max(np.log(self.search.gain), self.search.clearly * error)
+        return other if np.mean(gains) > enough else None
 
     def _first_look(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates with plugged inputs, for orders up to the one after which none is better."""

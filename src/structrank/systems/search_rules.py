@@ -62,10 +62,13 @@ class IdentificationSearch:
     likely_if_unknown : float
         The first factor where inputs are missing and not known well, as ARX models take filled
         gaps for samples. Set by hand on a hair dryer and on 200 samples of the CD arm.
-    clearly : float
+    clearly, gain : float
         An ARX model with a prior is chosen only if the gain in the logarithm of the held-out error
-        is larger than this number of its standard errors. Set by hand on the CD arm and on
-        simulated systems: by chance, one in seven exceeds it.
+        is larger than this number of its standard errors, and the error of the other candidate is
+        larger by more than the second factor. Set by hand on the CD arm and on simulated systems.
+    long : int
+        Seen outputs from which on there are ARX models with a prior. Set by hand: in short
+        stretches, many states fit the first samples.
     samples : int
         Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
         by hand, as for outputs alone.
@@ -126,6 +129,8 @@ class IdentificationSearch:
     likely_everywhere: float = 1.2
     likely_if_unknown: float = 1.3
     clearly: float = 1.25
+    gain: float = 1.05
+    long: int = 600
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05
