@@ -14,6 +14,7 @@ from structrank import (
     Operator,
     Problem,
     Status,
+    Toeplitz,
     Weighted,
     solve,
 )
@@ -231,6 +232,13 @@ def test_residuals_far_below_the_threshold():
     expected = [1, np.sqrt(0.5 / 3), 1, 0.5, 1]
     np.testing.assert_allclose(loss.factors(residual, 0.0), expected)
     np.testing.assert_allclose(np.abs(loss.outliers(np.zeros(5))), [0, 2.5, 0, 1.5, 0])
+
+
+def test_samples_far_beyond_the_threshold(rng):
+    """The loss is almost linear there: a lam that suits squares never comes to an end."""
+    problem = Problem(Toeplitz(7, window=6), 1e9 * rng.standard_normal(7), mu=1e-3)
+    result = solve_robust(problem, threshold=913.0, max_iter=20)
+    assert result.status is Status.SOLVED
 
 
 class TestBadInput:

@@ -302,8 +302,9 @@ def _iterates(
     y = plain.signal(plain.at(X))
     zero = LowRank.zeros(problem.structure.shape, problem.backprojection)
     residual = problem.residual(y)
-    gamma = huber.factors(residual, 0.0) ** 2 * residual
-    objective = RobustAugmented(huber, plain.lam, zero, gamma, 0.0, y)
+    factors = huber.factors(residual, 0.0)
+    lam = first_lam(huber.weighted(factors))  # large outliers hardly curve the loss
+    objective = RobustAugmented(huber, lam, zero, factors**2 * residual, 0.0, y)
     return method_of_multipliers(objective, X, aim, rng, memory)
 
 
