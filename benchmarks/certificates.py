@@ -58,9 +58,9 @@ from structrank.solvers import exact
 from structrank.solvers.conditional_gradient import gcgls_states
 from structrank.solvers.driver import iterate
 from structrank.solvers.gradient_state import Accuracy
+from structrank.solvers.huber_loss import HuberLoss
 from structrank.solvers.proven import Proof
 from structrank.solvers.rivals import interior_point
-from structrank.solvers.robust import HuberLoss
 
 STRUCTURES: tuple[Structure, ...] = (
     Hankel(25, window=11),

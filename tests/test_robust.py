@@ -20,7 +20,8 @@ from structrank import (
 )
 from structrank._array import to_numpy
 from structrank.model.certificate import DenseLimit
-from structrank.solvers.robust import HuberLoss, RobustAugmented, solve_robust
+from structrank.solvers.huber_loss import HuberLoss
+from structrank.solvers.robust import RobustAugmented, solve_robust
 
 ALL = {**STRUCTURES, "affine": AFFINE}
 running_mean = Operator(lambda y: (y + np.roll(y, 1)) / 2, lambda d: (d + np.roll(d, -1)) / 2)

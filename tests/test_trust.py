@@ -9,7 +9,7 @@ import pytest
 from numpy.polynomial.polynomial import polyfromroots
 
 import structrank as sr
-from structrank.solvers.robust import HuberLoss
+from structrank.solvers.huber_loss import HuberLoss
 
 B = np.cos(0.4 * np.arange(12)) + 0.1 * np.random.default_rng(0).standard_normal(12)
 

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array, array_namespace, inner, like, to_numpy
+from .._array import Array, array_namespace, like, to_numpy
 from .._checks import instance_of, positive
 from ..io.saved_results import savable
 from ..model.line import Point
 from ..model.lowrank import LowRank
-from ..model.majorant import reweighted
 from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
-from ..model.sample_range import SampleRange, largest_size
 from ..model.scale import deviation_by_median
 from ..model.starts import Randomness
 from .checkpoint import Checkpoint
 from .driver import Callback, run
+from .huber_loss import HuberLoss, never_zero
 from .memory import Memory, Restored
 from .multipliers import Lagrangian, MultiplierMethod, first_lam, method_of_multipliers
 from .result import OMITTED, Result
@@ -186,53 +185,6 @@ def robust_states(
     return _iterates(huber, checked_start(start, problem, quadratic=False), float(gap), rng)
 
 
-class HuberLoss:
-    """The Huber loss `sum_t h_t(r_t)` of the residual `r = b - A(y)`.
-
-    h is half the square up to the threshold, and linear beyond.
-
-    Parameters
-    ----------
-    problem : Problem
-    threshold : float
-        In the units of the samples.
-    """
-
-    def __init__(self, problem: Problem, threshold: float) -> None:
-        self.problem, self.threshold = problem, threshold
-        weights = problem.sample_weights
-        if weights is None:
-            weights = like(np.ones(problem.b.shape), problem.b, real=True)
-        self.weights = weights
-        SampleRange().check_threshold(threshold, problem.data)
-        self.bounds = threshold * weights  # in the space of A(y)
-        most = threshold * largest_size(weights) ** 2
-        SampleRange().check_mu(problem.mu, problem.backprojection, most)
-
-    def value(self, y: Array) -> float:
-        """Compute the loss, that is the least over the outliers."""
-        sizes = abs(self.problem.residual(y))
-        inside = array_namespace(sizes).minimum(sizes, self.bounds)
-        return inner(inside, sizes - inside / 2)
-
-    def outliers(self, y: Array) -> Array:
-        """Compute the part of the residual beyond the threshold, in the units of the samples."""
-        xp, residual = array_namespace(y), self.problem.residual(y)
-        shares = 1 - self.bounds / _never_zero(xp.maximum(abs(residual), self.bounds))
-        return shares * residual / _never_zero(self.weights)
-
-    def factors(self, shifted: Array, ratio: Array | float) -> Array:
-        """Compute the roots of `|h'(r)| / |r|` at the r with `r + ratio h'(r) = shifted`."""
-        xp, sizes = array_namespace(shifted), abs(shifted)
-        r = xp.maximum(sizes / (1 + ratio), sizes - ratio * self.bounds)
-        roots = xp.sqrt(self.bounds / _never_zero(xp.maximum(r, self.bounds)))
-        return xp.where(r > self.bounds, roots, xp.ones_like(r))
-
-    def weighted(self, factors: Array) -> Problem:
-        """Return the least squares problem with these weights times those of the samples."""
-        return reweighted(self.problem, factors, self.problem.b)
-
-
 class RobustAugmented(Lagrangian):
     """A quadratic upper bound of the augmented Lagrangian of the robust problem.
 
@@ -286,7 +238,7 @@ class RobustAugmented(Lagrangian):
 
     def excess(self, gamma: Array) -> float:
         """Return the factor that gamma has to be divided by to be feasible, if above one."""
-        return float(array_namespace(gamma).max(abs(gamma) / _never_zero(self.huber.bounds)))
+        return float(array_namespace(gamma).max(abs(gamma) / never_zero(self.huber.bounds)))
 
     @property
     def samples(self) -> Array:
@@ -336,16 +288,10 @@ def _estimated_threshold(
 def _deviations(problem: Problem, y: Array, search: ThresholdSearch) -> float:
     """Compute the threshold from the residuals of a signal."""
     unit = HuberLoss(problem, 1.0)
-    residual = to_numpy(problem.residual(y) / _never_zero(unit.weights))
+    residual = to_numpy(problem.residual(y) / never_zero(unit.weights))
     deviation = deviation_by_median(residual[problem.seen])
     if not deviation > 0:
         raise ValueError(
             "half of the residuals are zero, so the threshold cannot be estimated: pass threshold"
         )
     return search.deviations * deviation
-
-
-def _never_zero(x: Array) -> Array:
-    """Replace zeros by ones, for a divisor of numbers that are zero at the same places."""
-    xp = array_namespace(x)
-    return xp.where(x > 0, x, xp.ones_like(x))
