@@ -5,6 +5,7 @@
 # make browser  pages in a real browser, skipped where there is no Chromium
 # make mutation changes the code in small ways and lists changes that no test notices
 # make audit    known flaws of what is installed, from a list in the network
+# make extras   the wheel in empty environments, with each extra alone
 # make docs     sets up and builds the site, docs/_build/html/index.html
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +15,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup -q
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: run quick test nightly browser mutation audit docs benchmarks clean
+.PHONY: run quick test nightly browser mutation audit extras docs benchmarks clean
 
 run: .venv/ready-run
 	$(BIN)/python examples/recover_2d.py
@@ -63,6 +64,12 @@ mutation: .venv/ready-test
 audit: .venv/ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.9,<3"
 	$(BIN)/pip-audit --strict --local --skip-editable --progress-spinner off
+
+# Proves that each extra brings all that it needs: the wheel is built and installed into an empty
+# environment per extra, where a few lines use it. It needs the network.
+extras: .venv/ready-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "build>=1.2"
+	$(BIN)/python tests/extras_alone.py
 
 docs: .venv/ready-docs
 	$(BIN)/sphinx-build -W --keep-going -j 2 docs docs/_build/html
