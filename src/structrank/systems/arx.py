@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from .._array import NDArray
-from .recursion import spectral_radius_of
+from .recursion import predicting_gain
 from .state_space import StateSpace
 from .subspace import bounded
 
@@ -180,6 +180,6 @@ class Arx:
         A, B, K = V[:, :n], V[:, n : n + m], V[:, n + m :]
         A, C = bounded(A, radius), W[:, :n]
         G = errors.T @ errors / len(errors) + self.rules.ridge**2 * np.eye(len(W))
-        K = next(g * K for g in self.rules.gains if not g or spectral_radius_of(A - g * K @ C) < 1)
+        K = predicting_gain(A, C, K, self.rules.gains)
         inputs = {"B": B, "D": W[:, n:-1]} if m else {"B": None, "D": None}
         return StateSpace(A, C=C, K=K, innovation_covariance=G, output_offset=W[:, -1], **inputs)

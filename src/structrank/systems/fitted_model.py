@@ -79,7 +79,8 @@ class FittedModel(StateSpace):
         """Standard errors of the real and the imaginary part of each of the `poles`: shape (r, 2).
 
         They are computed on first access. They assume that the noise model is right, which
-        `residual_tests` tests. NaN if an ARX model was chosen, which is no optimum of a fit.
+        `residual_tests` tests. NaN if an ARX model or an average was chosen, which are no optimum
+        of a fit.
         """
         if self._log_covariances is None:
             return np.full((self.order, 2), np.nan)

@@ -10,12 +10,13 @@ import numpy as np
 
 from .._array import NDArray
 from ..solvers.driver import warn_if_limited
+from .averages import completed_by_average
 from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
 from .integrators import around_operating_point
 from .missing_inputs import with_missing_inputs
-from .noise_fits import KINDS, REGULARISED, FitRules, Fitted, NoiseFits
+from .noise_fits import KINDS, FitRules, Fitted, NoiseFits
 from .order_search import LIKELY, Candidate, Search, searched
 from .preparation import (
     block_rows,
@@ -72,10 +73,11 @@ def identify(
        information criterion of the likelihood is chosen. If its fit to all samples has a mode that
        lasts twice as long as those of the four models, it has fitted drift, and the next best one
        is tried.
-    5. Some systems have more modes than a record can tell. For them there are ARX models with 30
-       lags and a prior on their coefficients, which are reduced to few states afterwards. One of
-       them is chosen if it simulates the held-out stretches clearly better, all inputs are known
-       well, and neither an order nor a noise model is asked for.
+    5. Some systems have more modes than a record can tell, or are not linear. If the innovations of
+       the chosen model are not white, or depend on the inputs, and neither an order nor a noise
+       model is asked for, the result is the average of this model and of two ARX models with 30
+       lags and a prior on their coefficients, reduced to the largest of their orders. The average
+       is not taken if it simulates the held-out stretches much worse.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def identify(
     records, several = paired_records(inputs, outputs)
     if not isinstance(offset, bool):
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
-    kinds = _kinds(noise_model, order)
+    kinds = _kinds(noise_model)
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
     radius = pole_bound(stable, max_radius, max(lengths), search)
     windows = block_rows(window, max(lengths), m, p, search)
@@ -161,8 +163,10 @@ def identify(
     look, ranked = searched(whole, orders, kinds, integrators, search)
     best, fit = _chosen(look, ranked, filled, search)
     _warn(whole, best, search)
-    if best.error >= 1 and order is None:
+    if order is None and best.error >= 1:
         fit = _constant(whole)
+    elif order is None and noise_model is None:
+        fit = completed_by_average(look, best, fit)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
     if fit.model.input_count > m:
@@ -189,13 +193,12 @@ def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> No
         )
 
 
-def _kinds(noise_model: str | None, order: int | None) -> tuple[str, ...]:
-    """Kinds of fits that compete; those with a prior only if nothing is asked for."""
-    plain = tuple(kind for kind in KINDS if kind not in REGULARISED)
+def _kinds(noise_model: str | None) -> tuple[str, ...]:
+    """Kinds of fits that compete."""
     choices = {
-        None: KINDS if order is None else plain,
+        None: KINDS,
         "white": ("white",),
-        "innovations": tuple(kind for kind in plain if kind != "white"),
+        "innovations": tuple(kind for kind in KINDS if kind != "white"),
     }
     if noise_model not in choices:
         raise ValueError(
@@ -252,24 +255,12 @@ def _fits(
 def _chosen(
     look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
 ) -> tuple[Candidate, Fitted]:
-    """The first trusted candidate, unless an ARX model with a prior is clearly better."""
+    """The first candidate with no more poles at the bound than most models of its trials."""
     if not ranked:
         raise ValueError(
             "no model was found: the record is too short, or has too few outputs in a row; use a "
             "longer record"
         )
-    best, fit = _first_trusted(look, ranked, filled, search)
-    other = look.clearly_better(best)
-    if other is None:
-        return best, fit
-    found = _final(look.whole, other, filled, search)
-    return (other, found) if look.trusted(found.model, other) else (best, fit)
-
-
-def _first_trusted(
-    look: Search, ranked: list[Candidate], filled: Completed | None, search: IdentificationSearch
-) -> tuple[Candidate, Fitted]:
-    """The first candidate with no more poles at the bound than most models of its trials."""
     for best in ranked[: search.tries]:
         fit = _final(look.whole, best, filled, search)
         if look.trusted(fit.model, best):

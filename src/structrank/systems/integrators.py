@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._array import NDArray
-from .recursion import spectral_radius_of
+from .recursion import predicting_gain, spectral_radius_of
 from .state_space import StateSpace
 from .subspace import bounded
 
@@ -87,8 +87,7 @@ def integrating(
     """A system near another one, with integrators; its gain K is lowered until it predicts."""
     A, Q = with_integrators(model.A, integrators, radius)
     B, C, K = Q.T @ model.B, model.C @ Q, Q.T @ model.K
-    K = next(g * K for g in gains if not g or spectral_radius_of(A - g * K @ C) < 1)
-    return replace(model, A=A, B=B, C=C, K=K)
+    return replace(model, A=A, B=B, C=C, K=predicting_gain(A, C, K, gains))
 
 
 def around_operating_point(model: StateSpace) -> StateSpace:

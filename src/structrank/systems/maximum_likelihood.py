@@ -214,6 +214,21 @@ class MaximumLikelihood:
             results.append((u, z[:, modelled:] + shown))
         return results
 
+    def innovations(self, theta: NDArray) -> list[tuple[NDArray, NDArray]]:
+        """What is new in inputs and outputs of each record, given all samples before.
+
+        It has variance one, and is NaN where a sample is missing. Inputs without a model are what
+        they are.
+        """
+        parts, results = self.split(theta), []
+        moments = smoothed(self._gaussian(self._joint(parts)), self._records(parts))
+        for i, (u, y) in enumerate(zip(self.inputs, self.outputs, strict=True)):
+            new = moments.innovations[1 : len(y) + 1, :, 0, i]
+            modelled = new.shape[1] - y.shape[1]
+            inputs = np.concatenate([new[:, :modelled], u[:, modelled:]], axis=1)
+            results.append((inputs, new[:, modelled:]))
+        return results
+
     def _covariance(self, parts: dict[str, NDArray]) -> NDArray:
         L = lower(parts["root"])
         return np.asarray(L @ adjoint(L) + self.floor**2 * np.eye(len(L)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from .integrators import own_part, own_radius
-from .noise_fits import REGULARISED, NoiseFits
+from .noise_fits import NoiseFits
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 from .trials import trials
@@ -50,11 +50,10 @@ class Search:
     """Candidates of all kinds and orders on all trials.
 
     `drifts` tells whether held-out stretches have offsets of their own: this is so if the best
-    candidate is better with them. `others` are ARX models with a prior, which are not ranked.
+    candidate is better with them.
     """
 
     drifts = False
-    others: tuple[Candidate, ...] = ()
 
     def __init__(self, whole: NoiseFits, orders: list[int], search: IdentificationSearch) -> None:
         self.whole, self.orders, self.search = whole, orders, search
@@ -120,7 +119,7 @@ class Search:
 
     def ranked(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates, the best one first, by the rule in the docstring of `identify`."""
-        fast = tuple(k for k in kinds if k != "innovations" and k not in REGULARISED)
+        fast = tuple(k for k in kinds if k != "innovations")
         found = self._first_look(fast)
         if not found:
             return []
@@ -138,18 +137,7 @@ class Search:
             near = sorted({*low, order, *self._best_orders(found)})
         if "innovations" in kinds:
             found += self._climbed(near)
-        seen = sum(np.count_nonzero(~np.isnan(y)) for y in self.whole.outputs)
-        if not self.exact and seen >= self.search.long:  # they take filled gaps for samples
-            self.others = tuple(self._all(self._regularised(kinds)))
         return self._sorted(found)
-
-    def _regularised(self, kinds: tuple[str, ...]) -> list[tuple[str, int]]:
-        """ARX models with a prior, each with the order that is enough for it."""
-        models = {k: self.whole.regularised(k) for k in kinds if k in REGULARISED}
-        least, most = self.orders[0], self.orders[-1]
-        radius = self.whole.start_radius
-        stable = {k: model for k, model in models.items() if model and model.stable(radius)}
-        return [(kind, max(model.order(most), least)) for kind, model in stable.items()]
 
     def _climbed(self, near: list[int]) -> list[Candidate]:
         """Prediction-error fits of some orders, and of larger ones until a pair is no better."""
@@ -192,20 +180,6 @@ class Search:
             ranked.append(best)
             found = [c for c in found if c is not best]
         return ranked
-
-    def clearly_better(self, best: Candidate) -> Candidate | None:
-        """An ARX model with a prior whose gain in the logarithm of the error is certain enough."""
-        other = min(self.others, key=self.error, default=None)
-        if other is None or not np.isfinite(self.error(other)):
-            return None
-        count, column = len(best.errors), int(self.drifts)
-        if count < 3 or not np.isfinite(self.error(best)):  # there is no standard error
-            better = self.error(best) > self.search.likely_if_unknown * self.error(other)
-            return other if better else None
-        gains = np.log(best.errors[:, column]) - np.log(other.errors[:, column])
-        error = np.std(gains, ddof=1) / np.sqrt(count)
-        enough = max(np.log(self.search.gain), self.search.clearly * error)
-        return other if np.mean(gains) > enough else None
 
     def _first_look(self, kinds: tuple[str, ...]) -> list[Candidate]:
         """Candidates with plugged inputs, for orders up to the one after which none is better."""

@@ -51,6 +51,11 @@ def spectral_radius_of(A: NDArray) -> float:
     return float(np.max(np.abs(np.linalg.eigvals(A))))
 
 
+def predicting_gain(A: NDArray, C: NDArray, K: NDArray, shares: tuple[float, ...]) -> NDArray:
+    """The largest share of the gain K with which the predictor `A - K C` is stable, times K."""
+    return next(g * K for g in shares if not g or spectral_radius_of(A - g * K @ C) < 1)
+
+
 def adjoint(M: NDArray) -> NDArray:
     """Conjugate transpose."""
     return M.conj().T

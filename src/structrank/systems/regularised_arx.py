@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import block_diag, cholesky, solve_discrete_lyapunov, solve_triangular
+from scipy.linalg import block_diag, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from .._array import NDArray
 from .arx import Arx
-from .recursion import spectral_radius_of, state_sequence
+from .balanced import Balanced
+from .recursion import spectral_radius_of
 from .state_space import StateSpace
 
 
@@ -39,6 +40,8 @@ class PriorRules:
     samples : int
         Samples per lag, and samples that are predicted, at least. Set by hand on 200 samples of a
         CD arm.
+    output_noise : float
+        Variance of the white noise that past outputs are taken to contain. Set by hand.
     size, decay, noise : float
         Where the search of the marginal likelihood starts. Set by hand.
     log_sizes, log_odds, log_noises : tuple of float
@@ -54,6 +57,7 @@ class PriorRules:
 
     lags: int = 30
     samples: int = 12
+    output_noise: float = 0.01
     size: float = 0.1
     decay: float = 0.8
     noise: float = 0.05
@@ -164,8 +168,6 @@ class RegularisedArx:
     ----------
     inputs, outputs : list of ndarray
         One per record.
-    output_noise : float
-        Variance of the white noise in past outputs.
     rules : PriorRules
 
     Examples
@@ -176,14 +178,13 @@ class RegularisedArx:
     >>> y = np.zeros((300, 1))
     >>> for t in range(1, 300):
     ...     y[t] = 0.8 * y[t - 1] + 0.5 * u[t - 1]
-    >>> arx = RegularisedArx([u], [y], output_noise=1e-3)
+    >>> arx = RegularisedArx([u], [y])
     >>> arx.reduced(1, radius=0.99).poles.round(1)
     array([0.8])
     """
 
     inputs: list[NDArray]
     outputs: list[NDArray]
-    output_noise: float
     rules: PriorRules = PriorRules()
 
     @cached_property
@@ -211,7 +212,7 @@ class RegularisedArx:
         summed = np.cumsum(X, axis=2).reshape(len(past), -1)
         Q = np.linalg.qr(free)[0]
         summed, y = (x - Q @ (Q.T @ x) for x in (summed, now))
-        noise = self.output_noise * len(past) * np.minimum.outer(*[np.arange(1, L + 1)] * 2)
+        noise = self.rules.output_noise * len(past) * np.minimum.outer(*[np.arange(1, L + 1)] * 2)
         quiet = np.zeros((m * L, m * L))
         gram = summed.T @ summed + block_diag(quiet, *[noise] * now.shape[1])
         rounding = len(gram) * np.finfo(float).eps * np.max(np.diag(gram))
@@ -251,53 +252,23 @@ class RegularisedArx:
         return StateSpace(A, B, C, now[:, :m], K=K, innovation_covariance=G, output_offset=offset)
 
     @cached_property
-    def _balanced(self) -> tuple[NDArray, NDArray, NDArray]:
-        """Singular values; columns that lead from states of a smaller system; rows that lead to it.
-
-        The states are weighted by how much the inputs of the records move them, and by how much
-        outputs show of them.
-        """
-        A, B, C = self.system.A, self.system.B, self.system.C
-        start = np.zeros(len(A))
-        X = np.concatenate([state_sequence(A, start, u @ B.T) for u in self.inputs])
-        sizes, vectors = np.linalg.eigh(solve_discrete_lyapunov(A.T, C.T @ C))
-        shown = vectors * np.sqrt(np.maximum(sizes, 0))
-        U, s, Vt = np.linalg.svd(X @ shown, full_matrices=False)
-        s = s[s > self.rules.negligible * s[0]]
-        roots = np.sqrt(s)
-        return s, (X.T @ U[:, : len(s)]) / roots, (Vt[: len(s)] / roots[:, None]) @ shown.T
+    def _balanced(self) -> Balanced:
+        return Balanced(self.system, self.inputs, self.rules.negligible)
 
     def order(self, most: int) -> int:
         """Number of states that are enough, at most some number."""
-        s = self._balanced[0]
-        enough = int(np.searchsorted(np.cumsum(s), self.rules.kept * np.sum(s))) + 1
-        return min(enough, most)
-
-    @cached_property
-    def _radius(self) -> float:
-        return spectral_radius_of(self.system.A)
+        return min(self._balanced.order(self.rules.kept), most)
 
     def stable(self, radius: float) -> bool:
         """Whether all poles are below a radius."""
         return self._radius < radius
 
+    @cached_property
+    def _radius(self) -> float:
+        return spectral_radius_of(self.system.A)
+
     def reduced(self, order: int, radius: float) -> StateSpace | None:
         """The system with fewer states; None if it has not as many, or poles beyond a radius."""
-        if not self.stable(radius) or order > len(self._balanced[0]):
+        if not self.stable(radius):
             return None
-        full, (_, out, into) = self.system, self._balanced
-        out, into = out[:, :order], into[:order]
-        A, B, C, K = into @ full.A @ out, into @ full.B, full.C @ out, into @ full.K
-        if not spectral_radius_of(A) < radius:
-            return None
-        gains = self.arx.rules.gains
-        K = next(g * K for g in gains if not g or spectral_radius_of(A - g * K @ C) < 1)
-        return StateSpace(
-            A,
-            B,
-            C,
-            full.D,
-            K=K,
-            innovation_covariance=full.innovation_covariance,
-            output_offset=full.output_offset,
-        )
+        return self._balanced.reduced(order, radius, self.arx.rules.gains)

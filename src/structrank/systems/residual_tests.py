@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,26 +85,59 @@ def residual_tests(model: StateSpace, samples: Any, inputs: Any, lags: int) -> R
     else:
         known = [np.zeros((len(e), 0)) for e in errors]
     p, m = model.output_count, model.input_count
-    own = np.array(
-        [[_correlation(errors, errors, j, j, k) for j in range(p)] for k in range(lags + 1)]
-    )
-    crossed = np.zeros((lags + 1, p, m, 2))
+    own, white = autocorrelations(errors, lags)
+    crossed = np.zeros((lags + 1, p, m))
     for k, j, i in np.ndindex(lags + 1, p, m):
-        crossed[k, j, i] = _correlation(errors, known, j, i, k)
-    counts, values = own[1:, :, 1], own[1:, :, 0]
-    white = chi2.sf(np.sum(counts * values**2, axis=0), lags)
-    independent = np.empty((p, m))
+        crossed[k, j, i] = _correlation(errors, known, j, i, k)[0]
+    independent = independence(errors, known, lags)
+    least = min(np.count_nonzero(~np.isnan(np.concatenate(errors)), axis=0), default=0)
+    bound = float(np.sqrt(chi2.isf(0.01, 1) / max(least, 1)))
+    return ResidualTests(own, crossed, white, independent, bound)
+
+
+def autocorrelations(errors: Sequence[NDArray], lags: int) -> tuple[NDArray, NDArray]:
+    """Autocorrelations (lags, p), and the probability of such large ones in white noise (p,)."""
+    p = errors[0].shape[1]
+    pairs = [[_correlation(errors, errors, j, j, k) for j in range(p)] for k in range(1, lags + 1)]
+    values, counts = np.moveaxis(np.array(pairs), 2, 0)
+    return values, np.asarray(chi2.sf(np.sum(counts * values**2, axis=0), lags))
+
+
+def independence(
+    errors: Sequence[NDArray], inputs: Sequence[NDArray], lags: int, negligible: float = 1e-2
+) -> NDArray:
+    """Probability of products of errors and earlier inputs as large as these by chance: (p, m).
+
+    Errors may be correlated in time, and so may inputs. Then products at different lags depend on
+    each other: their covariance follows from the autocovariances of both. Directions with
+    a variance below the share `negligible` of the largest are left out; they are mostly rounding
+    where inputs are smooth. Missing values are zeros.
+    """
+    p, m = errors[0].shape[1], inputs[0].shape[1]
+    count = sum(map(len, errors))
+    values = np.empty((p, m))
     for j, i in np.ndindex(p, m):
-        # Correlations at different lags depend on each other as the inputs do.
-        inputs_own = [_correlation(known, known, i, i, k)[0] for k in range(lags + 1)]
-        r, n = crossed[:, j, i, 0], np.mean(crossed[:, j, i, 1])
-        size = n * r @ np.linalg.lstsq(toeplitz(inputs_own), r, rcond=1e-8)[0]
-        independent[j, i] = chi2.sf(size, lags + 1)
-    bound = float(np.sqrt(chi2.isf(0.01, 1) / max(np.min(own[0, :, 1]), 1)))
-    return ResidualTests(values, crossed[..., 0], white, independent, bound)
+        e = [np.nan_to_num(x[:, j]) for x in errors]
+        u = [np.nan_to_num(x[:, i]) for x in inputs]
+        products = np.array([_product(e, u, k) for k in range(lags + 1)])
+        own = np.array([_product(e, e, abs(k)) for k in range(-lags, lags + 1)])
+        of_inputs = np.array([_product(u, u, abs(k)) for k in range(-2 * lags, 2 * lags + 1)])
+        covariances = np.convolve(of_inputs, own, mode="valid")[lags:] / count
+        sizes, directions = np.linalg.eigh(toeplitz(covariances))
+        kept = sizes > negligible * sizes[-1]
+        squares = (directions[:, kept].T @ products) ** 2 / sizes[kept]
+        values[j, i] = chi2.sf(np.sum(squares), np.count_nonzero(kept)) if np.any(kept) else 1.0
+    return values
 
 
-def _correlation(x: list[NDArray], z: list[NDArray], j: int, i: int, lag: int) -> tuple[float, int]:
+def _product(x: list[NDArray], z: list[NDArray], lag: int) -> float:
+    """Sum of the products of x with z `lag` samples before, over all records."""
+    return float(sum(v[lag:] @ w[: len(w) - lag] for v, w in zip(x, z, strict=True)))
+
+
+def _correlation(
+    x: Sequence[NDArray], z: Sequence[NDArray], j: int, i: int, lag: int
+) -> tuple[float, int]:
     """Correlation of channel j of x with channel i of z `lag` samples before, and its pairs."""
     a = np.concatenate([v[lag:, j] for v in x])
     b = np.concatenate([v[: len(v) - lag, i] for v in z])

@@ -62,13 +62,14 @@ class IdentificationSearch:
     likely_if_unknown : float
         The first factor where inputs are missing and not known well, as ARX models take filled
         gaps for samples. Set by hand on a hair dryer and on 200 samples of the CD arm.
-    clearly, gain : float
-        An ARX model with a prior is chosen only if the gain in the logarithm of the held-out error
-        is larger than this number of its standard errors, and the error of the other candidate is
-        larger by more than the second factor. Set by hand on the CD arm and on simulated systems.
-    long : int
-        Seen outputs from which on there are ARX models with a prior. Set by hand: in short
-        stretches, many states fit the first samples.
+    chance : float
+        Residual tests reject the chosen model if the probability of its innovations is below this.
+        Common.
+    lags : int
+        Most lags of these tests. Common.
+    no_worse : float
+        An average may simulate the held-out stretches worse than the model by at most this factor.
+        Set by hand on parts of records of a CD arm, an evaporator, a hair dryer and a wing.
     samples : int
         Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
         by hand, as for outputs alone.
@@ -128,9 +129,9 @@ class IdentificationSearch:
     likely: float = 1.1
     likely_everywhere: float = 1.2
     likely_if_unknown: float = 1.3
-    clearly: float = 1.25
-    gain: float = 1.05
-    long: int = 600
+    chance: float = 0.01
+    lags: int = 20
+    no_worse: float = 2.0
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05

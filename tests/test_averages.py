@@ -1,0 +1,175 @@
+"""Averages of fits with regularised ARX models, and when they are taken."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.io import loadmat
+from scipy.stats import multivariate_normal
+
+from structrank import StateSpace, identify
+from structrank.systems.averages import averaged, completed_by_average, rejected, side_by_side
+from structrank.systems.balanced import Balanced
+from structrank.systems.input_models import input_model
+from structrank.systems.maximum_likelihood import MaximumLikelihood
+from structrank.systems.noise_fits import NoiseFits
+from structrank.systems.residual_tests import independence
+from structrank.systems.search_rules import IdentificationSearch
+from structrank.systems.trials import trials
+
+SLOW = StateSpace([[0.9]], [[1.0]], [[0.4]], [[0.0]])
+FAST = StateSpace([[-0.5]], [[1.0]], [[0.8]], [[0.0]])
+
+
+def record(system, samples, seed, noise=0.1):
+    """Inputs, and outputs of spread one, for a model in these units."""
+    rng = np.random.default_rng(seed)
+    u = rng.standard_normal((samples, 1))
+    y = system.simulate(u, rng=seed)
+    y += noise * y.std() * rng.standard_normal(y.shape)
+    return u, y / y.std(), replace(system, C=system.C / y.std(), D=system.D / y.std())
+
+
+def fits(u, y, gaps=None):
+    """Fits of one record; of inputs with gaps there is a model."""
+    rows = [(0, slice(0, len(y)))]
+    shown = u if gaps is None else np.where(gaps, np.nan, u)
+    filled = np.nan_to_num(shown)
+    model = None if gaps is None else input_model([shown])
+    return NoiseFits([shown], [y], [filled], [(filled, y)], rows, [5], model, 0.0, radius=0.999)
+
+
+def test_innovations_of_known_inputs_are_those_of_the_system():
+    u, y, system = record(SLOW, 60, 0)
+    system = replace(
+        system, K=[[0.3]], innovation_covariance=[[0.1]], x0=[0.2], x0_covariance=[[0.009]]
+    )
+    y[5:9] = np.nan
+    fit = MaximumLikelihood([u], [y], 1, floor=0.0)
+    [(inputs, errors)] = fit.innovations(fit.parameters(system, system.x0))
+    np.testing.assert_array_equal(inputs, u)
+    np.testing.assert_allclose(errors, system.smooth(y, u).innovations, atol=1e-9)
+
+
+def test_innovations_with_missing_inputs_have_the_joint_density():
+    """Their squares and variances add up to the likelihood of what is seen."""
+    u, y, system = record(SLOW, 40, 1)
+    gaps = np.random.default_rng(0).random(u.shape) < 0.3
+    u = np.where(gaps, np.nan, u)
+    fit = MaximumLikelihood([u], [y], 1, input_model=input_model([u]))
+    system = replace(system, K=[[0.2]], innovation_covariance=[[0.1]])
+    [(inputs, errors)] = fit.innovations(fit.parameters(system))
+    assert np.array_equal(np.isnan(inputs), gaps)
+    white = np.concatenate([inputs[~gaps], errors.ravel()])
+    assert abs(np.mean(white**2) - 1) < 0.6
+    again = y.copy()
+    again[-1] += 1.0
+    changed = MaximumLikelihood([u], [again], 1, input_model=fit.input_model)
+    [(_, other)] = changed.innovations(fit.parameters(system))
+    np.testing.assert_allclose(other[:-1], errors[:-1], atol=1e-9)
+    more = multivariate_normal.logpdf(other[-1]) - multivariate_normal.logpdf(errors[-1])
+    values = [-f.value(fit.parameters(system)) for f in (changed, fit)]
+    assert values[0] - values[1] == pytest.approx(more, rel=1e-6)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_a_model_that_misses_a_mode_is_rejected_and_the_truth_is_not(gaps):
+    u, y, truth = record(side_by_side([SLOW, FAST]), 500, 2)
+    hidden = np.random.default_rng(5).random(u.shape) < gaps if gaps else None
+    whole, search = fits(u, y, hidden), IdentificationSearch()
+    noise = {"innovation_covariance": [[0.01]]}
+    assert not rejected(whole, replace(truth, **noise), search)
+    one = replace(SLOW, C=truth.C[:, :1], **noise)
+    assert rejected(whole, one, search)
+
+
+def test_true_models_are_rarely_doubted():
+    found = 0
+    for seed in range(100):
+        u = np.random.default_rng(seed).standard_normal((80, 1))
+        errors = np.random.default_rng(1000 + seed).standard_normal((80, 1))
+        found += independence([errors], [u], 16).item() < 0.05
+    assert found <= 12  # 5 are expected
+
+
+def test_the_average_simulates_like_the_mean_of_both():
+    pair = [replace(SLOW, output_offset=[1.0]), replace(FAST, output_offset=[-2.0])]
+    u = np.random.default_rng(3).standard_normal((50, 1))
+    mean = (pair[0].simulate(u, [0.0]) + pair[1].simulate(u, [0.0])) / 2
+    np.testing.assert_allclose(side_by_side(pair).simulate(u, [0.0, 0.0]), mean, atol=1e-12)
+
+
+def test_truncation_keeps_what_the_inputs_move():
+    rng = np.random.default_rng(4)
+    A = np.diag([0.9, 0.5, -0.4])
+    system = StateSpace(A, [[1.0], [1.0], [1e-3]], [[1.0, -0.5, 1e-3]], [[0.3]])
+    u = rng.standard_normal((300, 1))
+    balanced = Balanced(system, [u])
+    assert balanced.order(0.999) == 2
+    few = balanced.reduced(2, 0.99, (1.0,))
+    expected = system.simulate(u, np.zeros(3))
+    np.testing.assert_allclose(few.simulate(u, np.zeros(2)), expected, atol=1e-4)
+    assert balanced.reduced(4, 0.99, (1.0,)) is None
+    assert balanced.reduced(2, 0.8, (1.0,)) is None
+
+
+def test_an_average_has_no_more_states_than_asked_for():
+    u, y, _ = record(side_by_side([SLOW, FAST]), 400, 5)
+    model = averaged(fits(u, y), SLOW, 2)
+    assert model.order == 2
+    assert averaged(fits(u[:10], y[:10]), SLOW, 2) is None
+
+
+def test_averages_that_simulate_held_out_stretches_badly_are_not_taken():
+    u, y, truth = record(side_by_side([SLOW, FAST]), 400, 6, noise=0.0)
+    whole = fits(u, y)
+    for no_worse, taken in ((0.0, False), (np.inf, True)):
+        search = IdentificationSearch(no_worse=no_worse)
+        held = trials(whole, search)
+        look = SimpleNamespace(whole=whole, search=search, trials=held, orders=[4], drifts=False)
+        one = replace(SLOW, C=truth.C[:, :1], innovation_covariance=[[0.1]])
+        fit = whole.judged(one)
+        best = SimpleNamespace(models=(one,) * 4)
+        found = completed_by_average(look, best, fit)
+        assert (found is not fit) == taken
+    assert found.loglikelihood > fit.loglikelihood
+    assert found.estimate is None
+
+
+def test_identify_averages_unless_an_order_or_a_noise_model_is_asked_for():
+    u, y, truth = record(side_by_side([SLOW, FAST]), 300, 7)
+    always = IdentificationSearch(chance=2.0)
+    model = identify(u, y, search=always)
+    assert model.estimate is None
+    assert np.all(np.isnan(model.pole_errors))
+    assert np.any(model.K)
+    v = np.random.default_rng(8).standard_normal((300, 1))
+    assert model.fit(v, truth.simulate(v))[0] > 90
+    assert identify(u, y, search=replace(always, chance=0.0)).estimate is not None
+    assert identify(u, y, 2, search=always).estimate is not None
+    assert identify(u, y, noise_model="white", search=always).estimate is not None
+
+
+def test_several_records_have_an_average_too():
+    u, y, truth = record(side_by_side([SLOW, FAST]), 400, 9)
+    records = [u[:200], u[200:]], [y[:200], y[200:]]
+    model = identify(*records, search=IdentificationSearch(chance=2.0))
+    assert model.estimate is None
+    assert model.x0 is None
+    v = np.random.default_rng(8).standard_normal((300, 1))
+    assert model.fit(v, truth.simulate(v))[0] > 90
+
+
+CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"
+
+
+@pytest.mark.skipif(not CD_PLAYER.exists(), reason="needs the DaISy record of a CD player arm")
+def test_cd_player_arm_has_more_modes_than_half_of_the_samples_tell():
+    z = loadmat(CD_PLAYER)["cdplayer"].astype(float)
+    first, second = z[:1024], z[1024:]
+    first = np.where(np.random.default_rng(1).random(first.shape) < 0.5, np.nan, first)
+    model = identify(first[:, :2], first[:, 2:])
+    assert model.estimate is None
+    assert np.mean(model.fit(second[:, :2], second[:, 2:])) > 75  # 71 without the average
