@@ -2,6 +2,7 @@
 
     python -m benchmarks.identification [folder] [--records a,b] [--jobs 2]
     python -m benchmarks.identification --time 5
+    python -m benchmarks.identification --parts 40 [--first 0] [--jobs 2]
 
 The records are the CD player arm (2 inputs, 2 outputs, 2048 samples), the evaporator (3 and 3,
 6305), the wing flutter (1 and 1, 1024) and the hair dryer (1 and 1, 1000) of the DaISy collection.
@@ -18,6 +19,10 @@ last third of the training part. Models without a finite simulation score zero.
 
 --time N prints the CPU seconds of `identify` for N random systems of 2 to 5 states, 2 inputs and 2
 outputs, with noise that drives the states: 1000 samples, half of inputs and outputs missing.
+
+--parts N takes N random parts of each record, of 200 to 700 samples, with a random share of gaps,
+and N simulated systems of 1 to 7 states. It prints the fit of the samples after each part by
+`identify`, and by `identify` without averages of models.
 
 The folder, by default ../shared/data/daisy, contains the .mat files.
 """
@@ -37,10 +42,12 @@ from pathlib import Path
 import joblib
 import numpy as np
 from scipy.io import loadmat
+from scipy.signal import lfilter
 
 from structrank import StateSpace, identify
 from structrank.systems.input_models import interpolated
 from structrank.systems.recursion import free_responses
+from structrank.systems.search_rules import IdentificationSearch
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy"
 RECORDS = {"cdplayer": 2, "evaporator": 3, "flutter": 1, "hairdryer": 1}  # inputs come first
@@ -170,16 +177,22 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=FOLDER)
     parser.add_argument("--records", default=",".join([*RECORDS, "cdplayer 200"]))
     parser.add_argument("--time", type=int, help="number of random systems")
+    parser.add_argument("--parts", type=int, help="number of random parts of each record")
+    parser.add_argument("--first", type=int, default=0, help="first seed of the parts")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
     if options.time:
         times(options.time)
         return
+    parallel = joblib.Parallel(n_jobs=options.jobs, batch_size=1)
+    if options.parts:
+        drawn = parts(options.folder, options.parts, options.first)
+        report_parts(parallel(joblib.delayed(with_and_without)(*part) for part in drawn))
+        return
     for package in ("nfoursid", "sippy_unipi"):
         if find_spec(package) is None:
             sys.exit(f"the package {package} is missing: pip install {package}")
     drawn = list(cases(options.folder, options.records.split(",")))
-    parallel = joblib.Parallel(n_jobs=options.jobs, batch_size=1)
     found = parallel(joblib.delayed(scores)(*case[3:]) for case in drawn)
     rows: dict[tuple[str, float], list[dict[str, float]]] = {}
     for (name, share, *_), one in zip(drawn, found, strict=True):
@@ -220,6 +233,70 @@ def times(count: int) -> None:
         fit = np.mean(model.fit(v, quiet.simulate(v)))
         print(f"states {n}, order {model.order}, fit {fit:.1f}, {seconds[-1]:.1f} s of CPU time")
     print(f"median {np.median(seconds):.1f} s, at most {np.max(seconds):.1f} s")
+
+
+def parts(folder: Path, count: int, first: int):
+    """Name, part with gaps, the samples after it, number of inputs: of records and simulations."""
+    for name, inputs in {**RECORDS, "simulated": 0}.items():
+        for seed in range(first, first + count):
+            rng = np.random.default_rng([seed, len(name)])
+            size = int(rng.integers(200, 701))
+            if inputs:
+                record = loadmat(folder / f"{name}.mat")[name].astype(float)
+                size = min(size, len(record) // 2)
+                start = int(rng.integers(0, len(record) - size - 199))
+                early, late = np.split(record[start : start + 2 * size], [size])
+                m = inputs
+            else:
+                early, late, m = simulated_part(size, rng)
+            gaps = rng.random(early.shape) < rng.choice(MISSING)
+            yield name, np.where(gaps, np.nan, early), late, m
+
+
+def simulated_part(size: int, rng: np.random.Generator):
+    """A random system with noise in its states, drift or saturation; and its outputs without."""
+    n, m, p = rng.integers([1, 1, 1], [8, 3, 3])
+    A = rng.standard_normal((n, n))
+    A *= rng.uniform(0.7, 0.985) / np.abs(np.linalg.eigvals(A)).max()
+    B, C, D, K = (rng.standard_normal(shape) for shape in ((n, m), (p, n), (p, m), (n, p)))
+    u = lfilter([1.0], [1.0, -rng.choice([0.0, 0.6, 0.9])], rng.standard_normal((2 * size, m)), 0)
+    quiet = StateSpace(A, B, C, D)
+    late = quiet.simulate(u)[size:]
+    spread = late.std(axis=0)
+    G = np.diag((rng.choice([0.03, 0.1, 0.3]) * spread) ** 2)
+    noisy = StateSpace(A, B, C, D, K=rng.choice([0.0, 0.3]) * K, innovation_covariance=G)
+    early, limit = noisy.simulate(u[:size], rng=rng), 1.5 * spread
+    kind = rng.choice(["right", "drift", "saturation"])
+    if kind == "drift":
+        steps = rng.standard_normal(early.shape)
+        early = early + 0.3 * spread * np.cumsum(steps, axis=0) / np.sqrt(size)
+    if kind == "saturation":
+        early, late = (limit * np.tanh(y / limit) for y in (early, late))
+    joined = (np.concatenate(pair, axis=1) for pair in ((u[:size], early), (u[size:], late)))
+    return *joined, int(m)
+
+
+def with_and_without(name: str, early: np.ndarray, late: np.ndarray, m: int):
+    """Fits of the second part by `identify` with and without averages; whether it averaged."""
+    warnings.simplefilter("ignore")
+    alone = identify(early[:, :m], early[:, m:], search=IdentificationSearch(chance=0.0))
+    model = identify(early[:, :m], early[:, m:])
+    averaged = not np.array_equal(model.A, alone.A)
+    return name, score(model, late), score(alone, late), averaged
+
+
+def report_parts(found: list[tuple[str, float, float, bool]]) -> None:
+    """Means and medians of fits above zero, since others are as good as none."""
+    print(
+        f"{'':<12}{'parts':>6}{'averaged':>10}{'mean':>7}{'without':>9}{'median':>8}{'without':>9}"
+    )
+    for name in dict.fromkeys(x[0] for x in found):
+        rows = [x[1:] for x in found if x[0] == name]
+        fits, alone, averaged = np.maximum(np.array(rows), 0.0).T
+        print(
+            f"{name:<12}{len(rows):>6}{averaged.sum():>10.0f}{fits.mean():>7.1f}{alone.mean():>9.1f}"
+            f"{np.median(fits):>8.1f}{np.median(alone):>9.1f}"
+        )
 
 
 def report(rows: dict[tuple[str, float], list[dict[str, float]]]) -> None:

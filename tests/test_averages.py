@@ -10,7 +10,7 @@ from scipy.io import loadmat
 from scipy.stats import multivariate_normal
 
 from structrank import StateSpace, identify
-from structrank.systems.averages import averaged, completed_by_average, rejected, side_by_side
+from structrank.systems.averages import averaged, averaged_if_rejected, rejected, side_by_side
 from structrank.systems.balanced import Balanced
 from structrank.systems.input_models import input_model
 from structrank.systems.maximum_likelihood import MaximumLikelihood
@@ -132,7 +132,7 @@ def test_averages_that_simulate_held_out_stretches_badly_are_not_taken():
         one = replace(SLOW, C=truth.C[:, :1], innovation_covariance=[[0.1]])
         fit = whole.judged(one)
         best = SimpleNamespace(models=(one,) * 4)
-        found = completed_by_average(look, best, fit)
+        found = averaged_if_rejected(look, best, fit)
         assert (found is not fit) == taken
     assert found.loglikelihood > fit.loglikelihood
     assert found.estimate is None

@@ -1,9 +1,13 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
+from scipy.signal import lfilter
+from scipy.stats import chi2
 
 from structrank import StateSpace
+from structrank.systems.residual_tests import independence
 
 MODEL = StateSpace(
     [[0.8, 0.3], [-0.3, 0.8]],
@@ -56,3 +60,55 @@ def test_the_picture_has_a_line_per_test():
     labels = [line.get_label() for line in axis.get_lines()]
     assert labels == ["output 0", "output 0 with input 0"]
     assert [len(line.get_xdata()) for line in axis.get_lines()] == [5, 5]
+
+
+def literal_independence(e, u, lags):
+    """The same from sums over all pairs of samples."""
+    e, u, n = np.nan_to_num(e), np.nan_to_num(u), len(e)
+
+    def products(x, lag):
+        return sum(x[t] * x[t + abs(lag)] for t in range(n - abs(lag)))
+
+    crossed = [sum(e[t] * u[t - k] for t in range(k, n)) for k in range(lags + 1)]
+    covariance = np.zeros((lags + 1, lags + 1))
+    for k, j in np.ndindex(covariance.shape):
+        terms = [products(e, s) * products(u, s + k - j) for s in range(-lags, lags + 1)]
+        covariance[k, j] = sum(terms) / n
+    return chi2.sf(crossed @ np.linalg.solve(covariance, crossed), lags + 1)
+
+
+def test_independence_is_its_formula():
+    rng = np.random.default_rng(0)
+    e, u = rng.standard_normal((2, 60))
+    e[rng.random(60) < 0.3] = np.nan
+    u[rng.random(60) < 0.2] = np.nan
+    found = independence([e[:, None]], [u[:, None]], 4, negligible=0.0)
+    assert found.item() == pytest.approx(literal_independence(e, u, 4), rel=1e-9)
+    assert independence([np.zeros((9, 1))], [u[:9, None]], 2).item() == 1.0
+
+
+def sweep(n, rng):
+    return np.sin(2 * np.pi * np.cumsum(np.linspace(0.03, 0.06, n))) + 0.05 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.8])
+@pytest.mark.parametrize("kind", ["white", "smooth", "sweep"])
+def test_errors_that_do_not_depend_on_inputs_are_rarely_said_to(kind, noise):
+    """Also where errors are correlated in time, and inputs are; in two records, with gaps."""
+    rng, runs, found = np.random.default_rng(1), 150, 0
+    for _ in range(runs):
+        e = lfilter([1.0], [1.0, -noise], rng.standard_normal(400))
+        u = rng.standard_normal(400)
+        u = {"white": u, "smooth": lfilter([1.0], [1.0, -0.95], u), "sweep": sweep(400, rng)}[kind]
+        e[rng.random(400) < 0.3] = np.nan
+        halves = [[x[:200, None], x[200:, None]] for x in (e, u)]
+        found += independence(*halves, 20).item() < 0.05
+    assert found <= 0.1 * runs
+
+
+def test_records_may_be_shorter_than_the_lags():
+    y, u = records(4, share=0.0)
+    tests = MODEL.residual_tests([y[0], y[1][:8]], [u[0], u[1][:8]], lags=20)
+    alone = MODEL.residual_tests(y[0], u[0], lags=20)
+    np.testing.assert_allclose(tests.autocorrelations[19], alone.autocorrelations[19], rtol=0.05)
+    assert np.all(tests.independence > 0.01)

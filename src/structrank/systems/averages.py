@@ -24,7 +24,7 @@ from .state_space import StateSpace
 from .trials import first_state
 
 
-def completed_by_average(look: Search, best: Candidate, fit: Fitted) -> Fitted:
+def averaged_if_rejected(look: Search, best: Candidate, fit: Fitted) -> Fitted:
     """The fit; or its average with regularised ARX models, if residual tests reject it."""
     if not look.whole.regularised or not rejected(look.whole, fit.model, look.search):
         return fit
@@ -38,6 +38,8 @@ def rejected(whole: NoiseFits, model: StateSpace, search: IdentificationSearch) 
     """Whether the innovations of a model are not white, or depend on the inputs."""
     likelihood = whole.likelihood(model.order)
     theta = likelihood.parameters(model, _first_states(whole, model))
+    if not np.isfinite(likelihood.value(theta)):
+        return False
     inputs, errors = zip(*likelihood.innovations(theta), strict=True)
     lags = min(search.lags, max(map(len, errors)) // 5)
     white, independent = autocorrelations(errors, lags)[1], independence(errors, inputs, lags)
@@ -51,7 +53,7 @@ def averaged(whole: NoiseFits, model: StateSpace, most: int) -> StateSpace | Non
     """
     reduced = [x.reduced(x.order(most), whole.start_radius) for x in whole.regularised]
     systems = [model, *(x for x in reduced if x is not None)]
-    if len(systems) == 1:
+    if len(systems) == 1 or not all(x.stable for x in systems):
         return None
     balanced = Balanced(side_by_side(systems), whole.known_inputs)
     order = max(x.order for x in systems)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import NDArray
 from ..solvers.driver import warn_if_limited
-from .averages import completed_by_average
+from .averages import averaged_if_rejected
 from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
@@ -166,7 +166,7 @@ def identify(
     if order is None and best.error >= 1:
         fit = _constant(whole)
     elif order is None and noise_model is None:
-        fit = completed_by_average(look, best, fit)
+        fit = averaged_if_rejected(look, best, fit)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
     if fit.model.input_count > m:

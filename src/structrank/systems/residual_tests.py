@@ -132,7 +132,7 @@ def independence(
 
 def _product(x: list[NDArray], z: list[NDArray], lag: int) -> float:
     """Sum of the products of x with z `lag` samples before, over all records."""
-    return float(sum(v[lag:] @ w[: len(w) - lag] for v, w in zip(x, z, strict=True)))
+    return float(sum(v[lag:] @ w[: max(len(w) - lag, 0)] for v, w in zip(x, z, strict=True)))
 
 
 def _correlation(
@@ -140,7 +140,7 @@ def _correlation(
 ) -> tuple[float, int]:
     """Correlation of channel j of x with channel i of z `lag` samples before, and its pairs."""
     a = np.concatenate([v[lag:, j] for v in x])
-    b = np.concatenate([v[: len(v) - lag, i] for v in z])
+    b = np.concatenate([v[: max(len(v) - lag, 0), i] for v in z])
     seen = ~(np.isnan(a) | np.isnan(b))
     a, b = a[seen], b[seen]
     size = np.sqrt(np.sum(a**2) * np.sum(b**2))
