@@ -19,13 +19,13 @@ from scipy.linalg import block_diag, solve_discrete_lyapunov
 
 from .._array import NDArray
 from .chunks import Gaussian, Records
+from .information import expected_information
 from .integrators import free_entries, own_radius
 from .likelihood import Score, log_likelihood, value_and_gradient
 from .log_roots import log_root, lower
-from .prediction_errors import error_slopes
 from .quasi_newton import QuasiNewton, minimize
-from .recursion import adjoint, spectral_radius_of
-from .smoothing import smoothed
+from .recursion import adjoint
+from .smoothing import Moments, smoothed
 from .state_space import StateSpace
 
 Evaluated = TypeVar("Evaluated")
@@ -140,7 +140,7 @@ class MaximumLikelihood:
     def system(self, theta: NDArray) -> StateSpace:
         """The system of some parameters; `x0` is that of the first record, if there is only one."""
         parts = self.split(theta)
-        G = self._covariance(parts)
+        G = self.covariance(parts)
         start: dict[str, Any] = {}
         if self.stationary:
             start = {"x0_covariance": "stationary"}
@@ -183,36 +183,14 @@ class MaximumLikelihood:
 
     def metric(self, theta: NDArray) -> NDArray:
         """Expected second derivatives, as if gaps were filled by their means given the samples."""
-        parts = self.split(theta)
-        G = self._covariance(parts)
-        A, K = parts["A"], parts["K"]
-        if not spectral_radius_of(A - K @ parts["C"]) < 1:
-            K = np.zeros_like(K)
-        whiten = np.linalg.inv(np.linalg.cholesky(G))
-        total: Any = 0.0
-        sizes = np.zeros(len(G))
-        for i, (u, y) in enumerate(self.filled(theta)):
-            start = np.zeros(self.order) if self.stationary else parts["x0"][i]
-            errors, J = error_slopes({**parts, "K": K, "x0": start}, u, y)
-            sizes = sizes + np.sum(np.abs(errors @ whiten.T) ** 2, axis=0)
-            J = np.where(np.isnan(self.outputs[i])[..., None], 0.0, J)
-            J = (whiten @ J).reshape(-1, J.shape[-1])
-            total = total + self._expanded(adjoint(J) @ J, i)
-        return np.asarray(total + np.diag(self._root_information(G, sizes)))
+        return expected_information(self, theta)
 
     def filled(self, theta: NDArray) -> list[tuple[NDArray, NDArray]]:
         """Inputs and outputs of each record, with the means of what is missing given the rest."""
-        parts = self.split(theta)
-        moments = smoothed(self._gaussian(self._joint(parts)), self._records(parts))
-        known, results = self._known_inputs, []
-        for i, y in enumerate(self.outputs):
-            z = moments.outputs[1 : len(y) + 1, :, 0, i]
-            modelled, u = z.shape[1] - y.shape[1], self.inputs[i]
-            shown = known[1 : len(y) + 1, i] @ parts["D"].T + parts["output_offset"]
-            means = known[1 : len(y) + 1, i, :modelled]
-            u = np.concatenate([z[:, :modelled] + means, u[:, modelled:]], axis=1)
-            results.append((u, z[:, modelled:] + shown))
-        return results
+        parts, u = self.split(theta), self._known_inputs
+        shown = u @ parts["D"].T + parts["output_offset"]
+        known = np.concatenate([u[..., : len(self._input_arrays[1])], shown], axis=2)
+        return self._by_record(self._smoothed(parts).outputs[:, :, 0] + np.moveaxis(known, 1, 2))
 
     def innovations(self, theta: NDArray) -> list[tuple[NDArray, NDArray]]:
         """What is new in inputs and outputs of each record, given all samples before.
@@ -220,16 +198,22 @@ class MaximumLikelihood:
         It has variance one, and is NaN where a sample is missing. Inputs without a model are what
         they are.
         """
-        parts, results = self.split(theta), []
-        moments = smoothed(self._gaussian(self._joint(parts)), self._records(parts))
-        for i, (u, y) in enumerate(zip(self.inputs, self.outputs, strict=True)):
-            new = moments.innovations[1 : len(y) + 1, :, 0, i]
-            modelled = new.shape[1] - y.shape[1]
-            inputs = np.concatenate([new[:, :modelled], u[:, modelled:]], axis=1)
-            results.append((inputs, new[:, modelled:]))
+        return self._by_record(self._smoothed(self.split(theta)).innovations[:, :, 0])
+
+    def _smoothed(self, parts: dict[str, NDArray]) -> Moments:
+        return smoothed(self._gaussian(self._joint(parts)), self._records(parts))
+
+    def _by_record(self, values: NDArray) -> list[tuple[NDArray, NDArray]]:
+        """Inputs and outputs, from values (1 + samples, channels, records) of what has a model."""
+        modelled, results = len(self._input_arrays[1]), []
+        for i, u in enumerate(self.inputs):
+            z = values[1 : len(u) + 1, :, i]
+            inputs = np.concatenate([z[:, :modelled], u[:, modelled:]], axis=1)
+            results.append((inputs, z[:, modelled:]))
         return results
 
-    def _covariance(self, parts: dict[str, NDArray]) -> NDArray:
+    def covariance(self, parts: dict[str, NDArray]) -> NDArray:
+        """The covariance of e."""
         L = lower(parts["root"])
         return np.asarray(L @ adjoint(L) + self.floor**2 * np.eye(len(L)))
 
@@ -254,7 +238,7 @@ class MaximumLikelihood:
         N = np.block(
             [[np.eye(m), np.zeros((m, p))], [D, np.eye(p)], [Ku, np.zeros((k, p))], [B, K]]
         )
-        return H, N, block_diag(Gu, self._covariance(parts))
+        return H, N, block_diag(Gu, self.covariance(parts))
 
     def _gaussian(self, joint: tuple[NDArray, NDArray, NDArray]) -> Gaussian:
         """The joint system, one step before the first samples."""
@@ -334,28 +318,3 @@ class MaximumLikelihood:
             "output_offset": score.joint[:, y].sum(axis=(0, 2)),
             "x0": score.joint[0, x].T[: self.shapes["x0"][0]],
         }
-
-    def _expanded(self, hessian: NDArray, record: int) -> NDArray:
-        """Second derivatives for all parameters, from those of one record without the root."""
-        starts = np.zeros(self.shapes["x0"], dtype=bool)
-        starts[record : record + 1] = True
-        parts = {k: np.ones(shape, dtype=bool) for k, shape in self.shapes.items()}
-        parts.update(x0=starts, root=np.zeros(self.shapes["root"], dtype=bool))
-        into = np.concatenate([parts[name].reshape(-1) for name in NAMES])
-        used = hessian[: np.count_nonzero(into), : np.count_nonzero(into)]
-        whole = np.zeros((into.size, into.size), dtype=self.dtype)
-        whole[np.ix_(into, into)] = used
-        if self.dtype.kind == "f":
-            return whole
-        pairs = np.array([[whole.real, -whole.imag], [whole.imag, whole.real]])
-        return pairs.transpose(2, 0, 3, 1).reshape(2 * into.size, 2 * into.size)
-
-    def _root_information(self, G: NDArray, sizes: NDArray) -> NDArray:
-        """Rough second derivatives for the root of G, from sums of squared errors over G."""
-        p = len(G)
-        parts: dict[str, NDArray] = {k: np.zeros(s) for k, s in self.shapes.items()}
-        counts = np.maximum(sizes, self.seen_count / p)
-        entries = np.tile((counts / np.diag(G).real)[:, None], (1, p))
-        np.fill_diagonal(entries, 2 * counts)
-        parts["root"] = entries + (1j * entries if self.dtype.kind == "c" else 0)
-        return self.joined(parts)
