@@ -12,6 +12,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -104,7 +105,13 @@ def works_alone(name: str, source: Path, folder: Path) -> int:
 
 def main() -> int:
     """Print a line per environment; the number of those that failed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = set(project["optional-dependencies"]) - {"docs", "test", "benchmarks", "all"}
+    if extras | {"core", "sdist"} != set(USES):
+        sys.exit(f"USES has {sorted(USES)}, but the extras are {sorted(extras)}")
     wanted = sys.argv[1:] or list(USES)
+    if not set(wanted) <= set(USES):
+        sys.exit(f"one of {wanted} is unknown: choose from {sorted(USES)}")
     failed = 0
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)

@@ -14,7 +14,7 @@ from structrank.systems.averages import averaged, averaged_if_rejected, rejected
 from structrank.systems.balanced import Balanced
 from structrank.systems.input_models import input_model
 from structrank.systems.maximum_likelihood import MaximumLikelihood
-from structrank.systems.noise_fits import NoiseFits
+from structrank.systems.noise_fits import Fitted, NoiseFits
 from structrank.systems.residual_tests import independence
 from structrank.systems.search_rules import IdentificationSearch
 from structrank.systems.trials import trials
@@ -80,9 +80,9 @@ def test_a_model_that_misses_a_mode_is_rejected_and_the_truth_is_not(gaps):
     hidden = np.random.default_rng(5).random(u.shape) < gaps if gaps else None
     whole, search = fits(u, y, hidden), IdentificationSearch()
     noise = {"innovation_covariance": [[0.01]]}
-    assert not rejected(whole, replace(truth, **noise), search)
+    assert not rejected(whole, Fitted(replace(truth, **noise), 0.0), search)
     one = replace(SLOW, C=truth.C[:, :1], **noise)
-    assert rejected(whole, one, search)
+    assert rejected(whole, Fitted(one, 0.0), search)
 
 
 def test_true_models_are_rarely_doubted():
@@ -125,8 +125,8 @@ def test_an_average_has_no_more_states_than_asked_for():
 def test_averages_that_simulate_held_out_stretches_badly_are_not_taken():
     u, y, truth = record(side_by_side([SLOW, FAST]), 400, 6, noise=0.0)
     whole = fits(u, y)
-    for no_worse, taken in ((0.0, False), (np.inf, True)):
-        search = IdentificationSearch(no_worse=no_worse)
+    for worse_at_most, taken in ((0.0, False), (np.inf, True)):
+        search = IdentificationSearch(worse_at_most=worse_at_most)
         held = trials(whole, search)
         look = SimpleNamespace(whole=whole, search=search, trials=held, orders=[4], drifts=False)
         one = replace(SLOW, C=truth.C[:, :1], innovation_covariance=[[0.1]])
@@ -160,6 +160,40 @@ def test_several_records_have_an_average_too():
     assert model.x0 is None
     v = np.random.default_rng(8).standard_normal((300, 1))
     assert model.fit(v, truth.simulate(v))[0] > 90
+
+
+def test_a_right_model_of_records_that_do_not_start_at_rest_is_no_average():
+    truth = StateSpace([[0.9]], [[1.0]], [[1.0]], [[0.0]])
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal((150, 1)) for _ in range(3)]
+    outputs = [truth.simulate(u, [x]) for u, x in zip(inputs, (20.0, -20.0, 15.0), strict=True)]
+    outputs = [y + 0.5 * rng.standard_normal(y.shape) for y in outputs]
+    model = identify(inputs, outputs)
+    assert model.estimate is not None
+    average = identify(inputs, outputs, search=IdentificationSearch(chance=2.0))
+    assert average.estimate is None
+    assert average.innovation_covariance.item() == pytest.approx(0.25, rel=0.4)
+
+
+def test_averages_have_no_offset_if_none_is_asked_for():
+    u, y, _ = record(side_by_side([SLOW, FAST]), 300, 10)
+    model = identify(u, y + 0.3, offset=False, search=IdentificationSearch(chance=2.0))
+    assert model.estimate is None
+    np.testing.assert_array_equal(model.output_offset, [0.0])
+
+
+def test_unstable_models_have_no_average():
+    u, y, _ = record(SLOW, 300, 11)
+    whole = replace(fits(u, y), radius=1.2)
+    assert averaged(whole, SLOW, 4) is not None
+    assert averaged(whole, replace(SLOW, A=[[1.05]]), 4) is None
+
+
+def test_next_to_no_noise_needs_no_average():
+    u, y, truth = record(SLOW, 300, 12, noise=0.0)
+    fit = Fitted(replace(truth, innovation_covariance=[[1e-8]]), 0.0)
+    look = SimpleNamespace(whole=fits(u, y), search=IdentificationSearch(chance=2.0))
+    assert averaged_if_rejected(look, None, fit) is fit
 
 
 CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"

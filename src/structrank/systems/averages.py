@@ -16,6 +16,7 @@ from scipy.linalg import block_diag
 from .._array import NDArray
 from .arx import ArxRules
 from .balanced import Balanced
+from .maximum_likelihood import MaximumLikelihood
 from .noise_fits import Fitted, NoiseFits, predicting
 from .order_search import Candidate, Search
 from .residual_tests import autocorrelations, independence
@@ -26,22 +27,27 @@ from .trials import first_state
 
 def averaged_if_rejected(look: Search, best: Candidate, fit: Fitted) -> Fitted:
     """The fit; or its average with regularised ARX models, if residual tests reject it."""
-    if not look.whole.regularised or not rejected(look.whole, fit.model, look.search):
+    whole, search = look.whole, look.search
+    noise = np.max(np.diag(fit.model.innovation_covariance))
+    if whole.integrators or noise <= search.quiet**2 or not rejected(whole, fit, search):
         return fit
-    average = averaged(look.whole, fit.model, look.orders[-1])
-    if average is None or not _no_worse(look, best):
+    average = averaged(whole, fit.model, look.orders[-1])
+    if average is None or not _not_much_worse(look, best):
         return fit
-    return _with_noise(look.whole, average, look.search) or fit
+    return _with_noise(whole, average) or fit
 
 
-def rejected(whole: NoiseFits, model: StateSpace, search: IdentificationSearch) -> bool:
-    """Whether the innovations of a model are not white, or depend on the inputs."""
-    likelihood = whole.likelihood(model.order)
-    theta = likelihood.parameters(model, _first_states(whole, model))
+def rejected(whole: NoiseFits, fit: Fitted, search: IdentificationSearch) -> bool:
+    """Whether the innovations of a fit are not white, or depend on the inputs."""
+    estimate = fit.estimate
+    if estimate is not None and isinstance(estimate.fit, MaximumLikelihood):
+        likelihood, theta = estimate.fit, estimate.theta
+    else:
+        likelihood, theta = _likelihood_at(whole, fit.model)
     if not np.isfinite(likelihood.value(theta)):
         return False
     inputs, errors = zip(*likelihood.innovations(theta), strict=True)
-    lags = min(search.lags, max(map(len, errors)) // 5)
+    lags = max(min(search.lags, max(map(len, errors)) // 5), 1)
     white, independent = autocorrelations(errors, lags)[1], independence(errors, inputs, lags)
     return bool(min(np.min(white), np.min(independent)) < search.chance)
 
@@ -52,12 +58,14 @@ def averaged(whole: NoiseFits, model: StateSpace, most: int) -> StateSpace | Non
     It has as many states as the largest one, at most `most`; None if there is none.
     """
     reduced = [x.reduced(x.order(most), whole.start_radius) for x in whole.regularised]
-    systems = [model, *(x for x in reduced if x is not None)]
-    if len(systems) == 1 or not all(x.stable for x in systems):
+    systems = [model, *(x for x in reduced if x is not None and x.stable)]
+    if len(systems) == 1 or not model.stable:
         return None
-    balanced = Balanced(side_by_side(systems), whole.known_inputs)
+    average = side_by_side(systems)
+    if not whole.offset:
+        average = replace(average, output_offset=np.zeros(average.output_count))
     order = max(x.order for x in systems)
-    return balanced.reduced(order, whole.radius, ArxRules().gains)
+    return Balanced(average, whole.known_inputs).reduced(order, whole.radius, ArxRules().gains)
 
 
 def side_by_side(systems: list[StateSpace]) -> StateSpace:
@@ -82,29 +90,35 @@ def side_by_side(systems: list[StateSpace]) -> StateSpace:
     )
 
 
-def _no_worse(look: Search, best: Candidate) -> bool:
-    """Whether the averages of the trials simulate the held-out stretches as well as its models."""
+def _not_much_worse(look: Search, best: Candidate) -> bool:
+    """Whether averages of half of the trials or more simulate their held-out stretches well enough.
+
+    Their error may be larger than that of the models by the factor `worse_at_most`.
+    """
     ratios = []
     for trial, model in zip(look.trials, best.models, strict=True):
         average = averaged(trial.training, model, look.orders[-1])
         if average is not None:
             new, old = (trial.errors(x, exact=False)[int(look.drifts)] for x in (average, model))
             ratios.append(new / old)
-    return bool(ratios) and float(np.exp(np.mean(np.log(ratios)))) <= look.search.no_worse
+    enough = len(ratios) >= max(len(look.trials) / 2, 1)
+    return enough and float(np.exp(np.mean(np.log(ratios)))) <= look.search.worse_at_most
 
 
-def _with_noise(whole: NoiseFits, model: StateSpace, search: IdentificationSearch) -> Fitted | None:
-    """The model with the noise and the first state of the largest likelihood."""
-    likelihood = whole.likelihood(model.order, "A", "B", "C", "D", "output_offset")
-    if len(whole.outputs) == 1:
-        state = first_state(model, whole.known_inputs[0], whole.outputs[0])
-        model = replace(model, x0=state)
-    theta = likelihood.parameters(model, _first_states(whole, model))
-    theta = likelihood.maximize(theta, search.noise_steps)
+def _with_noise(whole: NoiseFits, model: StateSpace) -> Fitted | None:
+    """The model with the noise and the first states of the largest likelihood."""
+    fixed = ("A", "B", "C", "D", "output_offset")
+    likelihood, theta = _likelihood_at(whole, model, *fixed)
+    theta = likelihood.maximize(theta, whole.rules.likelihood)
     value = -likelihood.value(theta)
     return Fitted(predicting(likelihood.system(theta)), value) if np.isfinite(value) else None
 
 
-def _first_states(whole: NoiseFits, model: StateSpace) -> NDArray | None:
-    """The first state of a single record, if it is known."""
-    return model.x0 if len(whole.outputs) == 1 else None
+def _likelihood_at(
+    whole: NoiseFits, model: StateSpace, *fixed: str
+) -> tuple[MaximumLikelihood, NDArray]:
+    """The likelihood, and its parameters for a model that starts where outputs fit the samples."""
+    likelihood = whole.likelihood(model.order, *fixed)
+    pairs = zip(whole.known_inputs, whole.outputs, strict=True)
+    states = np.array([first_state(model, u, y) for u, y in pairs])
+    return likelihood, likelihood.parameters(model, states)

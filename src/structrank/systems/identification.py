@@ -74,10 +74,11 @@ def identify(
        lasts twice as long as those of the four models, it has fitted drift, and the next best one
        is tried.
     5. Some systems have more modes than a record can tell, or are not linear. If the innovations of
-       the chosen model are not white, or depend on the inputs, and neither an order nor a noise
-       model is asked for, the result is the average of this model and of two ARX models with 30
-       lags and a prior on their coefficients, reduced to the largest of their orders. The average
-       is not taken if it simulates the held-out stretches much worse.
+       the chosen model are not white, or depend on the inputs (probability below 1% in one of the
+       tests), the result is the average of this model and of ARX models with up to 30 lags and
+       a prior on their coefficients, reduced to the largest of their orders. There is no average if
+       an order or a noise model is asked for, if next to no noise is left, with integrators, or if
+       averages simulate the held-out stretches with twice the error.
 
     Parameters
     ----------
@@ -124,9 +125,9 @@ def identify(
     FittedModel
         A `StateSpace` with its noise in innovation form: `K` is zero if the noise is white. `x0` is
         its state at the first sample of a single record. Standard errors of its poles, and of
-        frequencies and damping ratios, are `pole_errors` and `modes`. If no model predicts held-out
-        outputs better than their mean and no order is given, the outputs of the model are this
-        mean, and a warning says so.
+        frequencies and damping ratios, are `pole_errors` and `modes`; averages have none. If no
+        model predicts held-out outputs better than their mean and no order is given, the outputs of
+        the model are this mean, and a warning says so.
 
     Examples
     --------

@@ -185,7 +185,7 @@ class NoiseFits:
             return []
         rules = [PriorRules(output_noise=variance) for variance in self.rules.output_noises]
         models = [RegularisedArx(*self._refilled, rule) for rule in rules]
-        return [x for x in models if x.determined and x.stable(self.start_radius)]
+        return [x for x in models if x.determined and x.stable(min(self.start_radius, 1.0))]
 
     @cached_property
     def _refilled(self) -> tuple[list[NDArray], list[NDArray]]:

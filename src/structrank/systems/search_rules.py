@@ -63,16 +63,16 @@ class IdentificationSearch:
         The first factor where inputs are missing and not known well, as ARX models take filled
         gaps for samples. Set by hand on a hair dryer and on 200 samples of the CD arm.
     chance : float
-        Residual tests reject the chosen model if the probability of its innovations is below this.
-        Common.
+        Residual tests reject the chosen model if one of them finds a probability below this. Each
+        output has a test, and each of its pairs with an input. Common.
     lags : int
         Most lags of these tests. Common.
-    no_worse : float
+    worse_at_most : float
         An average may simulate the held-out stretches worse than the model by at most this factor.
         Set by hand: in recordings it is mostly below 1.2, and without noise far above 2.
     samples : int
-        Seen outputs per parameter of these fits, at least, unless their order is the lowest. Set
-        by hand, as for outputs alone.
+        Seen outputs per parameter of fits of maximum likelihood, at least, unless their order is
+        the lowest. Set by hand, as for outputs alone.
     most_unknown : int
         Missing inputs that are fitted together with the model, at most. Set by hand: the Jacobian
         has a column for each, so time and memory grow quickly.
@@ -131,7 +131,7 @@ class IdentificationSearch:
     likely_if_unknown: float = 1.3
     chance: float = 0.01
     lags: int = 20
-    no_worse: float = 2.0
+    worse_at_most: float = 2.0
     samples: int = 4
     most_unknown: int = 2000
     explained: float = 0.05
