@@ -238,9 +238,9 @@ def test_samples_of_any_unit_are_solved_in_as_many_iterations(rng):
     assert small.gap == pytest.approx(usual.gap, rel=1e-6)
 
 
-@pytest.mark.parametrize("top_value", [0.0, 0.2, 0.5, 3.0])
+@pytest.mark.parametrize("top_value", [0.0, 0.2, 0.5, 0.8, 3.0])
 @pytest.mark.parametrize("slope", [-2.0, 0.3, 4.0])
-@pytest.mark.parametrize("smooth", [0.0, 0.7])
+@pytest.mark.parametrize("smooth", [0.0, 0.3, 0.7])
 class TestFormulas:
     """The bounds of the docstrings, by trying all scales."""
 
