@@ -1,29 +1,33 @@
-"""Changes of one module, one at a time, that its tests do not notice.
+"""Changes of modules, one at a time, that their tests do not notice.
 
-    python -m benchmarks.mutants structrank.structures.hankel [--every 2] [--max-time 600]
-        [--lines 92 104] [--seconds 60] -- tests/test_structures.py -k hankel
+    python -m benchmarks.mutants structrank.structures.hankel [more modules] [--every 2]
+        [--max-time 600] [--lines 92 104] [--seconds 60] [--jobs 2] -- tests/test_structures.py
 
 `make mutation` does the same with mutmut, which needs tests that do not use the module while they
 are loaded. This is for the others: a change is made before the module is imported, in a process of
 its own, which runs pytest with the arguments after `--` up to the first failure. Tests that take
-longer than `--seconds` count as a failure. `--every 2` tries every second change, and `--lines`
-those of some lines. What is changed: operators, comparisons, conditions, whole numbers, truth
-values, `min` and `max`, and keywords of calls, which are left out. Texts of errors and docstrings
-stay.
+longer than `--seconds` count as a failure. `--every 2` tries every second change, `--lines` those
+of some lines, and `--jobs` several at a time. What is changed: operators, comparisons, conditions,
+whole numbers, truth values, `min` and `max`, and keywords of calls, which are left out. Texts of
+errors and docstrings stay.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
 import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +54,15 @@ OPERATORS: dict[type, type] = {
     ast.And: ast.Or,
     ast.Or: ast.And,
 }
+LOADED = (
+    "numpy",
+    "scipy.sparse.linalg",
+    "scipy.fft",
+    "scipy.io",
+    "array_api_strict",
+    "pandas",
+    "click",
+)
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
@@ -131,52 +144,95 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(self.tree), self.path, "exec"), module.__dict__)
 
 
-def noticed(finder: Changed | None, tests: list[str], seconds: int) -> bool:
-    """Run the tests in a process of their own: whether they fail."""
-    import pytest
+class Trials:
+    """Runs of the tests, each in a process of its own, several at a time."""
 
-    child = os.fork()
-    if child == 0:
-        signal.alarm(seconds)
+    def __init__(self, tests: list[str], seconds: int, jobs: int, folder: str) -> None:
+        self.tests, self.seconds, self.jobs, self.folder = tests, seconds, jobs, folder
+
+    def noticed(self, finders: Iterator[tuple[str, Changed | None]]) -> Iterator[tuple[str, bool]]:
+        """What was changed, and whether the tests fail; the order is that in which they end."""
+        running: dict[int, str] = {}
+        for about, finder in finders:
+            if len(running) == self.jobs:
+                yield self._ended(running)
+            running[self._started(finder)] = about
+        while running:
+            yield self._ended(running)
+
+    def _ended(self, running: dict[int, str]) -> tuple[str, bool]:
+        child, status = os.wait()
+        shutil.rmtree(Path(self.folder, str(child)), ignore_errors=True)
+        return running.pop(child), status != 0
+
+    def _started(self, finder: Changed | None) -> int:
+        import pytest
+
+        child = os.fork()
+        if child:
+            return child
+        signal.alarm(self.seconds)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
         if finder is not None:
             sys.meta_path.insert(0, finder)
+        own = Path(self.folder, str(os.getpid()))
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(own / "hypothesis")
+        usual = ["-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(own / "files")]
+        own.mkdir()
         code = 1
         try:
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+            code = int(pytest.main([*usual, *self.tests]))
         finally:
             os._exit(code)
-    return os.waitpid(child, 0)[1] != 0
+
+
+def chosen(options: argparse.Namespace) -> Iterator[tuple[str, Changed]]:
+    """The changes that are tried."""
+    began = time.monotonic()
+    for module in options.modules:
+        path = Path("src", *module.split(".")).with_suffix(".py")
+        for number, (about, tree) in enumerate(mutants(path.read_text())):
+            skipped = options.lines and int(about.partition(":")[0]) not in options.lines
+            if number % options.every or skipped:
+                continue
+            if time.monotonic() - began > options.max_time:
+                return
+            yield f"{module}:{about}", Changed(module, str(path.resolve()), tree)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("module")
+    parser = argparse.ArgumentParser(
+        description=__doc__.partition("\n")[0], epilog="Arguments of pytest follow after --."
+    )
+    parser.add_argument("modules", nargs="+")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--lines", type=int, nargs="+")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--max-time", type=float, default=float("inf"), help="seconds")
-    parser.add_argument("tests", nargs="+", help="arguments of pytest, after --")
-    options = parser.parse_args()
-    # What tests load anyway, except the package itself.
-    for name in ("numpy", "scipy.sparse.linalg", "scipy.fft", "array_api_strict"):
-        importlib.import_module(name)
-    path = Path("src", *options.module.split(".")).with_suffix(".py")
-    if noticed(None, options.tests, 10 * options.seconds):
-        raise SystemExit("the tests fail without any change")
-    began, tried, survivors = time.monotonic(), 0, 0
-    for number, (about, tree) in enumerate(mutants(path.read_text())):
-        skipped = options.lines is not None and int(about.partition(":")[0]) not in options.lines
-        if number % options.every or skipped or time.monotonic() - began > options.max_time:
-            continue
-        tried += 1
-        finder = Changed(options.module, str(path.resolve()), tree)
-        if not noticed(finder, options.tests, options.seconds):
-            survivors += 1
-            print(about, flush=True)
-    print(f"{number + 1} changes, {tried} tried, {tried - survivors} noticed, {survivors} not")
+    if "--" not in sys.argv:
+        parser.error("no tests: name them after --")
+    end = sys.argv.index("--")
+    options = parser.parse_args(sys.argv[1:end])
+    for name in LOADED:  # what tests load anyway, except the package itself
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    tried, survivors = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        trials = Trials(sys.argv[end + 1 :], options.seconds, options.jobs, folder)
+        if next(trials.noticed(iter([("", None)])))[1]:
+            sys.exit("the tests fail, or take too long, without any change")
+        for about, seen in trials.noticed(chosen(options)):
+            module = about.partition(":")[0]
+            tried[module] += 1
+            if not seen:
+                survivors[module] += 1
+                print(about, flush=True)
+    for module, count in tried.items():
+        left = survivors[module]
+        print(f"{module}: {count} changes tried, {count - left} noticed, {left} not")
 
 
 if __name__ == "__main__":
