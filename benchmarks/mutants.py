@@ -59,8 +59,14 @@ LOADED = (
     "scipy.sparse.linalg",
     "scipy.fft",
     "scipy.io",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.stats",
     "array_api_strict",
+    "h5py",
+    "openpyxl",
     "pandas",
+    "zarr",
     "click",
 )
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
