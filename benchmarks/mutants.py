@@ -8,8 +8,13 @@ are loaded. This is for the others: a change is made before the module is import
 its own, which runs pytest with the arguments after `--` up to the first failure. Tests that take
 longer than `--seconds` count as a failure. `--every 2` tries every second change, `--lines` those
 of some lines, and `--jobs` several at a time. What is changed: operators, comparisons, conditions,
-whole numbers, truth values, `min` and `max`, and keywords of calls, which are left out. Texts of
-errors and docstrings stay.
+whole numbers, truth values, `min` and `max`, and keywords of calls, which are left out. What does
+nothing in code that is right stays: texts, whether a class is frozen, `strict` of `zip`, and the -1
+of `reshape`, for which NumPy takes every negative number.
+
+A first run without a change shows which tests run a line, and how long they take. A change is tried
+with these tests alone, the fast ones first; one of a line that runs during the import, with all
+tests that use the module.
 """
 
 from __future__ import annotations
@@ -21,15 +26,20 @@ import copy
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import os
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
+
+from coverage import Coverage, CoverageData
 
 OPERATORS: dict[type, type] = {
     ast.Add: ast.Sub,
@@ -66,10 +76,11 @@ LOADED = (
     "h5py",
     "openpyxl",
     "pandas",
-    "zarr",
     "click",
 )
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+NOTHING_RAN = 5  # exit status of pytest
+PRECAUTIONS = {"dataclass": ("frozen",), "zip": ("strict",)}
 
 
 def changes(node: ast.AST) -> Iterator[str]:
@@ -108,24 +119,43 @@ def changes(node: ast.AST) -> Iterator[str]:
         node.op = operator
     if isinstance(node, ast.Call):
         for keyword in list(node.keywords):
+            if keyword.arg in PRECAUTIONS.get(_name(node.func), ()):
+                continue
             kept, node.keywords = node.keywords, [k for k in node.keywords if k is not keyword]
             yield f"without {keyword.arg}"
             node.keywords = kept
+
+
+def _name(function: ast.expr) -> str:
+    """Last part of the name of a function."""
+    return str(getattr(function, "attr", getattr(function, "id", "")))
+
+
+def kept_as_is(node: ast.AST) -> Iterator[Iterator[ast.AST]]:
+    """Parts of a node that are not changed: annotations, texts, precautions, free lengths."""
+    if isinstance(node, ast.JoinedStr):
+        yield ast.walk(node)
+    for part in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+        if part is not None:
+            yield ast.walk(part)
+    if isinstance(node, ast.Call):
+        name = _name(node.func)
+        for keyword in node.keywords:
+            if keyword.arg in PRECAUTIONS.get(name, ()):
+                yield ast.walk(keyword)
+        if name == "reshape":
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.USub):
+                    yield ast.walk(inner.operand)
 
 
 def mutants(source: str) -> Iterator[tuple[str, ast.Module]]:
     """All changes of a module: where and what, and the changed module."""
     tree = ast.parse(source)
     lines = source.splitlines()
-    annotations = {
-        id(inner)
-        for node in ast.walk(tree)
-        for part in (getattr(node, "annotation", None), getattr(node, "returns", None))
-        if part is not None
-        for inner in ast.walk(part)
-    }
+    kept = {id(inner) for node in ast.walk(tree) for part in kept_as_is(node) for inner in part}
     for node in ast.walk(tree):
-        if id(node) in annotations:
+        if id(node) in kept:
             continue
         for what in changes(node):
             line = getattr(node, "lineno", 0)
@@ -150,62 +180,159 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(self.tree), self.path, "exec"), module.__dict__)
 
 
+class Recorder:
+    """Records which tests run which lines of some modules, and how long they take."""
+
+    def __init__(self, paths: list[str], folder: str) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.times = Path(folder, "seconds.json")
+        file = str(Path(folder, "coverage"))
+        self.coverage = Coverage(data_file=file, include=paths, config_file=False)
+        self.coverage.start()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        self.coverage.save()
+        self.times.write_text(json.dumps(self.seconds))
+
+
+class Chosen:
+    """Runs some tests only, in the order in which they are given."""
+
+    def __init__(self, tests: list[str]) -> None:
+        self.place = {name: i for i, name in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items) -> None:
+        wanted = [item for item in items if item.nodeid in self.place]
+        items[:] = sorted(wanted, key=lambda item: self.place[item.nodeid])
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What a `Recorder` wrote into a folder."""
+
+    folder: str
+
+    @cached_property
+    def seconds(self) -> dict[str, float]:
+        """Time of each test."""
+        return dict(json.loads(Path(self.folder, "seconds.json").read_text()))
+
+    @cached_property
+    def _lines(self) -> CoverageData:
+        data = CoverageData(str(Path(self.folder, "coverage")))
+        data.read()
+        return data
+
+    def tests(self, path: Path, lines: range) -> list[str]:
+        """Tests that run some lines, the fast ones first."""
+        by_line = self._lines.contexts_by_lineno(str(path.resolve()))
+        found = {name for line in lines for name in by_line.get(line, [])}
+        if "" in found:  # the lines run during the import
+            found = {name for names in by_line.values() for name in names}
+        return sorted(found - {""}, key=lambda name: self.seconds.get(name, 0.0))
+
+
 class Trials:
     """Runs of the tests, each in a process of its own, several at a time."""
 
     def __init__(self, tests: list[str], seconds: int, jobs: int, folder: str) -> None:
         self.tests, self.seconds, self.jobs, self.folder = tests, seconds, jobs, folder
 
-    def noticed(self, finders: Iterator[tuple[str, Changed | None]]) -> Iterator[tuple[str, bool]]:
-        """What was changed, and whether the tests fail; the order is that in which they end."""
+    def recorded(self, paths: list[str]) -> Records:
+        """Run all tests without a change."""
+        child = self._started(None, self.tests, lambda: Recorder(paths, self.folder))
+        if os.waitpid(child, 0)[1]:
+            sys.exit("the tests fail, or take too long, without any change")
+        return Records(self.folder)
+
+    def noticed(self, found: Iterator[tuple[str, Changed, list[str]]]) -> Iterator[tuple[str, str]]:
+        """What was changed, and "noticed", "not" or "never run"; in the order of their ends."""
         running: dict[int, str] = {}
-        for about, finder in finders:
+        options = [x for x in self.tests if not Path(x.partition("::")[0]).exists()]
+        for about, finder, tests in found:
+            if not tests:
+                yield about, "never run"
+                continue
             if len(running) == self.jobs:
                 yield self._ended(running)
-            running[self._started(finder)] = about
+            files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
+            child = self._started(finder, [*options, *files], partial(Chosen, tests))
+            running[child] = about
         while running:
             yield self._ended(running)
 
-    def _ended(self, running: dict[int, str]) -> tuple[str, bool]:
+    def _ended(self, running: dict[int, str]) -> tuple[str, str]:
         child, status = os.wait()
         shutil.rmtree(Path(self.folder, str(child)), ignore_errors=True)
-        return running.pop(child), status != 0
+        names = {0: "not", NOTHING_RAN: "never run"}
+        return running.pop(child), names.get(os.waitstatus_to_exitcode(status), "noticed")
 
-    def _started(self, finder: Changed | None) -> int:
+    def _started(
+        self, finder: Changed | None, arguments: list[str], plugin: Callable[[], object]
+    ) -> int:
         import pytest
 
         child = os.fork()
         if child:
             return child
-        signal.alarm(self.seconds)
+        if finder is not None:
+            signal.alarm(self.seconds)
+            sys.meta_path.insert(0, finder)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         os.dup2(null, 2)
-        if finder is not None:
-            sys.meta_path.insert(0, finder)
         own = Path(self.folder, str(os.getpid()))
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(own / "hypothesis")
         usual = ["-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(own / "files")]
         own.mkdir()
         code = 1
         try:
-            code = int(pytest.main([*usual, *self.tests]))
+            code = int(pytest.main([*usual, *arguments], plugins=[plugin()]))
         finally:
             os._exit(code)
 
 
-def chosen(options: argparse.Namespace) -> Iterator[tuple[str, Changed]]:
-    """The changes that are tried."""
+def source(module: str) -> Path:
+    """File of a module."""
+    return Path("src", *module.split(".")).with_suffix(".py")
+
+
+def headers(source: str) -> dict[int, range]:
+    """Lines of the innermost statement of each line, without the statements inside."""
+    found: dict[int, range] = {}
+    for node in ast.walk(ast.parse(source)):  # outer nodes come first
+        if isinstance(node, ast.stmt):
+            end = node.end_lineno or node.lineno
+            inside = [x.lineno for x in getattr(node, "body", []) if isinstance(x, ast.stmt)]
+            lines = range(node.lineno, max(min([end + 1, *inside]), node.lineno + 1))
+            found.update(dict.fromkeys(lines, lines))
+    return found
+
+
+def chosen(
+    options: argparse.Namespace, records: Records
+) -> Iterator[tuple[str, Changed, list[str]]]:
+    """The changes that are tried, and the tests of each."""
     began = time.monotonic()
     for module in options.modules:
-        path = Path("src", *module.split(".")).with_suffix(".py")
-        for number, (about, tree) in enumerate(mutants(path.read_text())):
-            skipped = options.lines and int(about.partition(":")[0]) not in options.lines
-            if number % options.every or skipped:
+        path = source(module)
+        text = path.read_text()
+        lines = headers(text)
+        for number, (about, tree) in enumerate(mutants(text)):
+            line = int(about.partition(":")[0])
+            if number % options.every or (options.lines and line not in options.lines):
                 continue
             if time.monotonic() - began > options.max_time:
                 return
-            yield f"{module}:{about}", Changed(module, str(path.resolve()), tree)
+            tests = records.tests(path, lines.get(line, range(line, line + 1)))
+            yield f"{module}:{about}", Changed(module, str(path.resolve()), tree), tests
 
 
 def main() -> None:
@@ -225,20 +352,16 @@ def main() -> None:
     for name in LOADED:  # what tests load anyway, except the package itself
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    tried, survivors = Counter[str](), Counter[str]()
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(sys.argv[end + 1 :], options.seconds, options.jobs, folder)
-        if next(trials.noticed(iter([("", None)])))[1]:
-            sys.exit("the tests fail, or take too long, without any change")
-        for about, seen in trials.noticed(chosen(options)):
-            module = about.partition(":")[0]
-            tried[module] += 1
-            if not seen:
-                survivors[module] += 1
-                print(about, flush=True)
-    for module, count in tried.items():
-        left = survivors[module]
-        print(f"{module}: {count} changes tried, {count - left} noticed, {left} not")
+        records = trials.recorded([str(source(module).resolve()) for module in options.modules])
+        for about, outcome in trials.noticed(chosen(options, records)):
+            counts[about.partition(":")[0]][outcome] += 1
+            if outcome != "noticed":
+                print(f"{outcome}: {about}", flush=True)
+    for module, outcomes in counts.items():
+        print(f"{module}: {outcomes.total()} changes tried, {dict(outcomes)}")
 
 
 if __name__ == "__main__":
