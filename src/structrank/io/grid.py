@@ -20,7 +20,7 @@ LONG_UNITS = {
     **{"b": "business day", "business day": "business day"},
 }
 STEP = re.compile(r"(\d+\.?\d*|\.\d+|)\s*([a-z ]*)")
-DAY = np.timedelta64(1, "D")
+DAY, MONTH = np.timedelta64(1, "D"), np.timedelta64(1, "M")
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ def _time_grid(
 def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
     """The same days of months, or their last days."""
     months = days.astype("datetime64[M]")
-    ends = (months + 1).astype("datetime64[D]") - DAY
+    ends = (months + MONTH).astype("datetime64[D]") - DAY
     at_end = bool(np.array_equal(days, ends))
     after = days - months.astype("datetime64[D]")
     if not at_end and np.ptp(after.astype(int)):
@@ -292,8 +292,11 @@ def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
     size = int(given[0]) if given else int(np.gcd.reduce(away))
     if size < 1 or np.any(away % size):
         return None
-    every = months[0] + size * np.arange(away[-1] // size + 1)
-    places = (every + at_end).astype("datetime64[D]") + (-DAY if at_end else after[0])
+    every = months[0] + size * MONTH * np.arange(away[-1] // size + 1)
+    if at_end:
+        places = (every + MONTH).astype("datetime64[D]") - DAY
+    else:
+        places = every.astype("datetime64[D]") + after[0]
     return Grid(away // size, places, "1 month" if size == 1 else f"{size} months")
 
 

@@ -288,7 +288,6 @@ def season(days: np.ndarray) -> np.ndarray | None:
     usual = np.datetime64(str(years[-1] + 1970) + str(ends[0])[4:])
     if str(ends[0])[4:] < str(starts[0])[4:]:  # over the end of the year
         return None
-    every = np.arange(
-        seasons[-1][0].astype(f"datetime64[{unit}]"), usual.astype(f"datetime64[{unit}]") + 1
-    )
+    first, last = (x.astype(f"datetime64[{unit}]") for x in (seasons[-1][0], usual))
+    every = np.arange(first, last + np.timedelta64(1, unit))
     return np.asarray(every.astype("datetime64[D]"))
