@@ -284,10 +284,11 @@ def season(days: np.ndarray) -> np.ndarray | None:
         return None
     if len({str(d)[4:] for d in starts}) > 1 or len({str(d)[4:] for d in ends}) > 1:
         return None
-    unit = "M" if in_months else "D"
     usual = np.datetime64(str(years[-1] + 1970) + str(ends[0])[4:])
     if str(ends[0])[4:] < str(starts[0])[4:]:  # over the end of the year
         return None
-    first, last = (x.astype(f"datetime64[{unit}]") for x in (seasons[-1][0], usual))
-    every = np.arange(first, last + np.timedelta64(1, unit))
+    kind = "datetime64[M]" if in_months else "datetime64[D]"
+    first, last = (x.astype(kind) for x in (seasons[-1][0], usual))
+    after = last + (np.timedelta64(1, "M") if in_months else np.timedelta64(1, "D"))
+    every = np.arange(first, after)
     return np.asarray(every.astype("datetime64[D]"))
