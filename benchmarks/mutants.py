@@ -1,20 +1,20 @@
 """Changes of modules, one at a time, that their tests do not notice.
 
     python -m benchmarks.mutants structrank.structures.hankel [more modules] [--every 2]
-        [--max-time 600] [--lines 92 104] [--seconds 60] [--jobs 2] -- tests/test_structures.py
+        [--max-time 600] [--lines 92 104] [--seconds 20] [--jobs 2] -- tests/test_structures.py
 
 `make mutation` does the same with mutmut, which needs tests that do not use the module while they
 are loaded. This is for the others: a change is made before the module is imported, in a process of
 its own, which runs pytest with the arguments after `--` up to the first failure. Tests that take
-longer than `--seconds` count as a failure. `--every 2` tries every second change, `--lines` those
+`--seconds` more than three times their time without the change count as a failure. `--every 2` tries every second change, `--lines` those
 of some lines, and `--jobs` several at a time. What is changed: operators, comparisons, conditions,
 whole numbers, truth values, `min` and `max`, and keywords of calls, which are left out. What does
 nothing in code that is right stays: texts, whether a class is frozen, `strict` of `zip`, and the -1
 of `reshape`, for which NumPy takes every negative number.
 
 A first run without a change shows which tests run a line, and how long they take. A change is tried
-with these tests alone, the fast ones first; one of a line that runs during the import, with all
-tests that use the module.
+with these tests, the fast ones first, then with all others that use the module: they may rest on
+what was computed before.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import ceil
 from pathlib import Path
 
 from coverage import Coverage, CoverageData
@@ -79,7 +80,6 @@ LOADED = (
     "click",
 )
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
-NOTHING_RAN = 5  # exit status of pytest
 PRECAUTIONS = {"dataclass": ("frozen",), "zip": ("strict",)}
 
 
@@ -230,13 +230,21 @@ class Records:
         data.read()
         return data
 
-    def tests(self, path: Path, lines: range) -> list[str]:
-        """Tests that run some lines, the fast ones first."""
+    def tests(self, path: Path, lines: range | None = None) -> list[str]:
+        """Tests that run some lines, or any line of a file; the fast ones first."""
         by_line = self._lines.contexts_by_lineno(str(path.resolve()))
-        found = {name for line in lines for name in by_line.get(line, [])}
-        if "" in found:  # the lines run during the import
-            found = {name for names in by_line.values() for name in names}
+        found = {name for line in lines or by_line for name in by_line.get(line, [])}
         return sorted(found - {""}, key=lambda name: self.seconds.get(name, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """What was changed and where, the changed module, the tests of its line, all other tests."""
+
+    about: str
+    finder: Changed
+    tests: list[str]
+    others: list[str]
 
 
 class Trials:
@@ -244,38 +252,52 @@ class Trials:
 
     def __init__(self, tests: list[str], seconds: int, jobs: int, folder: str) -> None:
         self.tests, self.seconds, self.jobs, self.folder = tests, seconds, jobs, folder
+        self.running: dict[int, Change] = {}
 
-    def recorded(self, paths: list[str]) -> Records:
+    @cached_property
+    def records(self) -> Records:
+        """What a run of all tests without a change recorded."""
+        return Records(self.folder)
+
+    def record(self, paths: list[str]) -> None:
         """Run all tests without a change."""
         child = self._started(None, self.tests, lambda: Recorder(paths, self.folder))
         if os.waitpid(child, 0)[1]:
-            sys.exit("the tests fail, or take too long, without any change")
-        return Records(self.folder)
+            sys.exit("the tests fail without any change")
 
-    def noticed(self, found: Iterator[tuple[str, Changed, list[str]]]) -> Iterator[tuple[str, str]]:
-        """What was changed, and "noticed", "not" or "never run"; in the order of their ends."""
-        running: dict[int, str] = {}
+    def outcomes(self, found: Iterator[Change]) -> Iterator[tuple[str, bool]]:
+        """What was changed, and whether a test noticed; in the order of their ends."""
+        for change in found:
+            while len(self.running) == self.jobs:
+                yield from self._ended()
+            self._begin(change)
+        while self.running:
+            yield from self._ended()
+
+    def _begin(self, change: Change) -> None:
         options = [x for x in self.tests if not Path(x.partition("::")[0]).exists()]
-        for about, finder, tests in found:
-            if not tests:
-                yield about, "never run"
-                continue
-            if len(running) == self.jobs:
-                yield self._ended(running)
-            files = list(dict.fromkeys(name.partition("::")[0] for name in tests))
-            child = self._started(finder, [*options, *files], partial(Chosen, tests))
-            running[child] = about
-        while running:
-            yield self._ended(running)
+        files = list(dict.fromkeys(name.partition("::")[0] for name in change.tests))
+        usual = sum(self.records.seconds.get(name, 0.0) for name in change.tests)
+        plugin = partial(Chosen, change.tests)
+        child = self._started(change.finder, [*options, *files], plugin, usual)
+        self.running[child] = change
 
-    def _ended(self, running: dict[int, str]) -> tuple[str, str]:
+    def _ended(self) -> Iterator[tuple[str, bool]]:
+        """Wait for one. If the tests of its line did not notice the change, the others follow."""
         child, status = os.wait()
         shutil.rmtree(Path(self.folder, str(child)), ignore_errors=True)
-        names = {0: "not", NOTHING_RAN: "never run"}
-        return running.pop(child), names.get(os.waitstatus_to_exitcode(status), "noticed")
+        change, noticed = self.running.pop(child), os.waitstatus_to_exitcode(status) != 0
+        if noticed or not change.others:
+            yield change.about, noticed
+        else:
+            self._begin(replace(change, tests=change.others, others=[]))
 
     def _started(
-        self, finder: Changed | None, arguments: list[str], plugin: Callable[[], object]
+        self,
+        finder: Changed | None,
+        arguments: list[str],
+        plugin: Callable[[], object],
+        usual: float = 0.0,
     ) -> int:
         import pytest
 
@@ -283,7 +305,7 @@ class Trials:
         if child:
             return child
         if finder is not None:
-            signal.alarm(self.seconds)
+            signal.alarm(self.seconds + ceil(3 * usual))
             sys.meta_path.insert(0, finder)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
@@ -316,23 +338,25 @@ def headers(source: str) -> dict[int, range]:
     return found
 
 
-def chosen(
-    options: argparse.Namespace, records: Records
-) -> Iterator[tuple[str, Changed, list[str]]]:
+def chosen(options: argparse.Namespace, records: Records) -> Iterator[Change]:
     """The changes that are tried, and the tests of each."""
     began = time.monotonic()
     for module in options.modules:
         path = source(module)
         text = path.read_text()
-        lines = headers(text)
+        lines, every = headers(text), records.tests(path)
+        if not every:
+            sys.exit(f"no test uses {module}")
         for number, (about, tree) in enumerate(mutants(text)):
             line = int(about.partition(":")[0])
             if number % options.every or (options.lines and line not in options.lines):
                 continue
             if time.monotonic() - began > options.max_time:
                 return
-            tests = records.tests(path, lines.get(line, range(line, line + 1)))
-            yield f"{module}:{about}", Changed(module, str(path.resolve()), tree), tests
+            first = records.tests(path, lines.get(line, range(line, line + 1)))
+            rest = [name for name in every if name not in set(first)]
+            finder = Changed(module, str(path.resolve()), tree)
+            yield Change(f"{module}:{about}", finder, first or rest, rest if first else [])
 
 
 def main() -> None:
@@ -342,7 +366,7 @@ def main() -> None:
     parser.add_argument("modules", nargs="+")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--lines", type=int, nargs="+")
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--max-time", type=float, default=float("inf"), help="seconds")
     if "--" not in sys.argv:
@@ -352,16 +376,16 @@ def main() -> None:
     for name in LOADED:  # what tests load anyway, except the package itself
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[bool]] = defaultdict(Counter)
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(sys.argv[end + 1 :], options.seconds, options.jobs, folder)
-        records = trials.recorded([str(source(module).resolve()) for module in options.modules])
-        for about, outcome in trials.noticed(chosen(options, records)):
-            counts[about.partition(":")[0]][outcome] += 1
-            if outcome != "noticed":
-                print(f"{outcome}: {about}", flush=True)
+        trials.record([str(source(module).resolve()) for module in options.modules])
+        for about, noticed in trials.outcomes(chosen(options, trials.records)):
+            counts[about.partition(":")[0]][noticed] += 1
+            if not noticed:
+                print(f"not: {about}", flush=True)
     for module, outcomes in counts.items():
-        print(f"{module}: {outcomes.total()} changes tried, {dict(outcomes)}")
+        print(f"{module}: {outcomes.total()} changes tried, {outcomes[True]} noticed")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structrank import Hankel, Indexed, Sylvester, recovery_matrix, structure_matrix
-from structrank.structures.sparse import vec
+from structrank.structures.sparse import unvec, vec
 
 pytestmark = pytest.mark.quick
 
@@ -79,6 +79,14 @@ def test_recovery_undoes_the_structure(structure, rng, kind):
     x = vec(structure, structure.to_dense(y))
     recovered = (recovery_matrix(structure, kind) @ x).reshape(structure.signal_shape)
     np.testing.assert_allclose(recovered, y, rtol=1e-13)
+
+
+def test_vec_stacks_block_columns(structure, rng):
+    X, columns = rng.standard_normal(structure.shape), structure.block_column().shape[1]
+    stacked = np.concatenate(np.split(X, columns, axis=1))
+    stacked = stacked[:, 0] if stacked.shape[1] == 1 else stacked
+    np.testing.assert_array_equal(vec(structure, X), stacked)
+    np.testing.assert_array_equal(unvec(structure, vec(structure, X)), X)
 
 
 def test_B_vanishes_on_structured_matrices_and_on_no_others(structure, rng):

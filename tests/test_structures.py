@@ -112,6 +112,7 @@ def Q_norm(structure):
 
 def test_multiplicity_counts_the_index_map(structure):
     index = structure.index()
+    assert index.min() >= -1
     counts = np.bincount(index[index >= 0], minlength=structure.multiplicity.size)
     np.testing.assert_array_equal(structure.multiplicity.reshape(-1), counts)
     assert structure.multiplicity.shape == structure.signal_shape
@@ -127,8 +128,19 @@ def test_linear_operator(structure, rng, dtype):
     np.testing.assert_allclose(
         operator.H @ np.eye(structure.shape[0]), dense(structure, y).conj().T, atol=1e-12
     )
-    v = rng.standard_normal(structure.shape[1])
+    v, u = rng.standard_normal(structure.shape[1]), rng.standard_normal(structure.shape[0])
     np.testing.assert_allclose(operator @ v, dense(structure, y) @ v, atol=1e-12)
+    np.testing.assert_allclose(operator.H @ u, dense(structure, y).conj().T @ u, atol=1e-12)
+    assert operator.dtype == y.dtype
+
+
+@pytest.mark.parametrize("columns", [0, 1, 2])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_adjoint_of_few_columns(structure, rng, columns, dtype):
+    U, V = (random_array(rng, (n, columns), dtype) for n in structure.shape)
+    got = structure.adjoint(U, V)
+    assert got.dtype == dtype
+    assert_close(got, dense_adjoint(structure, U @ V.conj().T))
 
 
 def test_linear_operator_promotes_what_it_is_applied_to(rng):
@@ -210,8 +222,9 @@ class TestKnownMatrices:
     def test_circulant(self):
         from scipy.linalg import circulant
 
-        y = np.arange(1.0, 6.0)
-        np.testing.assert_array_equal(Circulant(5).to_dense(y), circulant(y))
+        for n in (3, 5):
+            y = np.arange(1.0, n + 1)
+            np.testing.assert_array_equal(Circulant(n).to_dense(y), circulant(y))
 
     def test_resultant_vanishes_for_a_common_root(self):
         p, q = np.poly([1.0, 2.0, 3.0]), np.poly([3.0, 4.0])
@@ -324,22 +337,68 @@ def test_any_hankel_or_toeplitz(data):
     assert_close(S.adjoint(U, V), dense_adjoint(S, U @ V.conj().T))
 
 
-def test_own_structure_needs_an_index_map_only(rng):
-    class Symmetric(Structure):
-        def __init__(self, n):
-            self.shape, self.signal_shape = (n, n), (n * (n + 1) // 2,)
+class Own(Structure):
+    """An index map, which may be wrong, and nothing else."""
 
-        def index(self):
-            n = self.shape[0]
-            index = np.zeros((n, n), dtype=int)
-            index[np.triu_indices(n)] = np.arange(self.signal_shape[0])
-            return np.maximum(index, index.T)
+    def __init__(self, index, size, shape=None):
+        self.map = np.array(index)
+        self.shape, self.signal_shape = shape or self.map.shape, (size,)
 
-    S = Symmetric(4)
-    y, V = rng.standard_normal(10), rng.standard_normal((4, 2))
-    np.testing.assert_allclose(S.to_dense(y), S.to_dense(y).T)
-    np.testing.assert_allclose(S.matmul(y, V), S.to_dense(y) @ V)
-    np.testing.assert_allclose(S.average(S.to_dense(y), np.eye(4)), y)
+    def index(self):
+        return self.map
+
+
+class TestOwnStructures:
+    """A structure of its own needs an index map only."""
+
+    upper = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+
+    def test_products(self, rng):
+        S = Own(self.upper, 6)
+        y, V = rng.standard_normal(6), rng.standard_normal((3, 2))
+        np.testing.assert_allclose(S.to_dense(y), S.to_dense(y).T)
+        np.testing.assert_allclose(S.matmul(y, V), S.to_dense(y) @ V)
+        np.testing.assert_allclose(S.average(S.to_dense(y), np.eye(3)), y)
+
+    def test_what_is_not_known(self):
+        S = Own(self.upper, 6)
+        assert not S.symmetric
+        assert not S.has_modes
+        assert S.differences() is None
+        assert S.block_column() is S
+
+    def test_symmetric_one(self, rng):
+        class Symmetric(Own):
+            symmetric = True
+
+        S, U, signs = Symmetric(self.upper, 6), rng.standard_normal((3, 2)), np.array([1.0, -1.0])
+        assert_close(S.transform_mirrored(S.transform_left(U), signs), S.transform_right(U * signs))
+
+    def test_entries_that_do_not_occur(self):
+        np.testing.assert_array_equal(Own([[0, 2], [2, -1]], 5).multiplicity, [1, 0, 2, 0, 0])
+
+    @pytest.mark.parametrize("transform", ["transform_left", "transform_right"])
+    def test_transforms_share_no_memory(self, rng, transform):
+        X = rng.standard_normal((3, 2))
+        assert not np.shares_memory(getattr(Own(self.upper, 6), transform)(X), X)
+
+    @pytest.mark.parametrize(
+        ("index", "size", "shape"),
+        [([[0, 1]], 2, (2, 1)), ([[0, -2]], 1, None), ([[0, 2]], 2, None)],
+    )
+    def test_wrong_index_maps(self, index, size, shape):
+        with pytest.raises(ValueError, match=f"entries from -1 to {size - 1}"):
+            Own(index, size, shape).multiplicity  # noqa: B018
+
+
+class TestIndexed:
+    def test_nothing_can_be_changed(self):
+        assert not Indexed([[0, 1]]).index().flags.writeable
+        assert not AFFINE.offset.flags.writeable
+
+    def test_repr(self):
+        assert repr(Indexed([[0, 1, -1]])) == "Indexed(1 x 3 map of 2)"
+        assert repr(AFFINE) == "Indexed(3 x 4 map of 3, with an offset)"
 
 
 class TestEquality:
@@ -385,6 +444,7 @@ class TestEquality:
         ),
         (lambda: Hessenberg(0), "n is 0, but a positive integer"),
         (lambda: Indexed([0, 1]), r"index has shape \(2,\), but a matrix"),
+        (lambda: Indexed(np.zeros((0, 2), dtype=int)), r"index has shape \(0, 2\), but a matrix"),
         (lambda: Indexed([[0, 2]]), "it contains 2 of 3"),
         (lambda: Indexed([[0, -2]]), "-1 is the only negative number"),
         (lambda: Indexed([[-1, -1]]), "it contains 0 of 0"),
