@@ -6,11 +6,12 @@
 `make mutation` does the same with mutmut, which needs tests that do not use the module while they
 are loaded. This is for the others: a change is made before the module is imported, in a process of
 its own, which runs pytest with the arguments after `--` up to the first failure. Tests that take
-`--seconds` more than three times their time without the change count as a failure. `--every 2` tries every second change, `--lines` those
-of some lines, and `--jobs` several at a time. What is changed: operators, comparisons, conditions,
-whole numbers, truth values, `min` and `max`, and keywords of calls, which are left out. What does
-nothing in code that is right stays: texts, whether a class is frozen, `strict` of `zip`, and the -1
-of `reshape`, for which NumPy takes every negative number.
+longer than `--seconds` and three times their time without the change count as a failure.
+`--every 2` tries every second change, `--lines` those of some lines, and `--jobs` several at a
+time. What is changed: operators, comparisons, conditions, whole numbers, truth values, `min` and
+`max`, and keywords of calls, which are left out. What does nothing in code that is right stays:
+texts, whether a class is frozen, `strict` of `zip`, and the -1 of `reshape`, for which NumPy takes
+every negative number.
 
 A first run without a change shows which tests run a line, and how long they take. A change is tried
 with these tests, the fast ones first, then with all others that use the module: they may rest on
@@ -277,9 +278,9 @@ class Trials:
     def _begin(self, change: Change) -> None:
         options = [x for x in self.tests if not Path(x.partition("::")[0]).exists()]
         files = list(dict.fromkeys(name.partition("::")[0] for name in change.tests))
-        usual = sum(self.records.seconds.get(name, 0.0) for name in change.tests)
+        duration = sum(self.records.seconds.get(name, 0.0) for name in change.tests)
         plugin = partial(Chosen, change.tests)
-        child = self._started(change.finder, [*options, *files], plugin, usual)
+        child = self._started(change.finder, [*options, *files], plugin, duration)
         self.running[child] = change
 
     def _ended(self) -> Iterator[tuple[str, bool]]:
@@ -297,7 +298,7 @@ class Trials:
         finder: Changed | None,
         arguments: list[str],
         plugin: Callable[[], object],
-        usual: float = 0.0,
+        duration: float = 0.0,
     ) -> int:
         import pytest
 
@@ -305,7 +306,7 @@ class Trials:
         if child:
             return child
         if finder is not None:
-            signal.alarm(self.seconds + ceil(3 * usual))
+            signal.alarm(self.seconds + ceil(3 * duration))
             sys.meta_path.insert(0, finder)
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
