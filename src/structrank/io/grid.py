@@ -11,15 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .regular import iso_times, numbers
+from .steps import UNITS, number_step, step_in_words, time_step
 from .table import FileError, Table
 
-UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
-LONG_UNITS = {
-    **{"sec": "s", "second": "s", "m": "min", "t": "min", "minute": "min", "hour": "h"},
-    **{"day": "d", "week": "w", "millisecond": "ms", "month": "month"},
-    **{"b": "business day", "business day": "business day"},
-}
-STEP = re.compile(r"(\d+\.?\d*|\.\d+|)\s*([a-z ]*)")
 DAY, MONTH = np.timedelta64(1, "D"), np.timedelta64(1, "M")
 
 
@@ -35,12 +29,16 @@ class Gridding:
     plain : float
         Largest relative difference between the step found and a usual one (10 min, 1 h, ...) that
         is taken instead. Chosen: above the error of the median of jittered steps.
+    doubt : float
+        Largest difference between the step found and one with one or two digits that is taken
+        instead, in standard errors of the step found. Chosen: what chance hardly exceeds.
     growth : int
         Most rows after, per row before. Chosen: more would be mostly gaps.
     """
 
     jitter: float = 0.3
     plain: float = 0.02
+    doubt: float = 3.0
     growth: int = 20
 
 
@@ -93,12 +91,15 @@ def regularized(
         raise FileError(
             f"the index ({cells[0]} ...) cannot be made regular: numbers or dates are expected"
         )
+    if places is not None and not np.all(np.isfinite(places)):
+        odd = cells[int(np.argmin(np.isfinite(places)))]
+        raise FileError(f"the index contains {odd}, but finite numbers are expected")
     if len(cells) < 3:
         raise FileError(f"the index has {len(cells)} entries, but 3 or more tell a step")
     if times is None:
         assert places is not None
         order = np.argsort(places, kind="stable")
-        grid = _even(places[order], _number_step(step), gridding)
+        grid = _even(places[order], number_step(step), gridding)
         _check_slots(grid, [cells[k] for k in order], gridding)
         labels = _number_labels(grid.places, cells)
         moved = np.abs(grid.places[grid.slots] - places[order])
@@ -125,8 +126,7 @@ def _placed(
 ) -> Table:
     """The rows of a table in their slots, with a note on what was done."""
     assert table.index is not None
-    kind = np.result_type(table.values.dtype, np.float32)
-    values = np.full((len(labels), *table.values.shape[1:]), np.nan, dtype=kind)
+    values = np.full((len(labels), *table.values.shape[1:]), np.nan, dtype=table.values.dtype)
     values[grid.slots] = table.values[order]
     exact = moved <= 1e-9 * np.max(np.abs(np.diff(grid.places)))
     for row, slot in zip(order[exact], grid.slots[exact], strict=True):
@@ -174,7 +174,7 @@ def _even(
 ) -> Grid:
     """Equal steps, given or the usual one between neighbours; an error if places are far off."""
     found = _usual_step(np.diff(places)) if step is None else step
-    if not found > 0:
+    if not 0 < found < np.inf:
         raise FileError(
             "the index has no step that many rows share, or one below zero: pass the step (--step, "
             "step=...)"
@@ -183,7 +183,7 @@ def _even(
         found = _plain_step(found, gridding)
     slots = np.rint((places - places[0]) / found)
     if step is None and not clock and np.any(slots * found != places - places[0]):
-        found = _rounded(float(np.polyfit(slots, places, 1)[0]), slots[-1], gridding)
+        found = _rounded(float(np.polyfit(slots, places, 1)[0]), slots, places, gridding)
     first = places[0] + np.median(places - places[0] - found * slots)
     if abs(first - found * np.rint(first / found)) <= gridding.plain * found:
         first = found * np.rint(first / found)  # a whole number of steps
@@ -191,12 +191,12 @@ def _even(
     off = np.abs(places - first - found * slots)
     if np.max(off) > gridding.jitter * found:
         raise FileError(
-            f"the times are not near equal steps of {_words(found, clock)} (row "
+            f"the times are not near equal steps of {step_in_words(found, clock)} (row "
             f"{int(np.argmax(off)) + 1}): pass another step (--step, step=...)"
         )
     first, slots = first + found * slots[0], slots - slots[0]
-    _check_growth(int(slots[-1]) + 1, len(places), _words(found, clock), gridding)
-    return Grid(slots, first + found * np.arange(slots[-1] + 1), _words(found, clock))
+    _check_growth(int(slots[-1]) + 1, len(places), step_in_words(found, clock), gridding)
+    return Grid(slots, first + found * np.arange(slots[-1] + 1), step_in_words(found, clock))
 
 
 def _usual_step(steps: np.ndarray) -> float:
@@ -206,10 +206,13 @@ def _usual_step(steps: np.ndarray) -> float:
     return float(np.median(near)) if len(near) else 0.0
 
 
-def _rounded(step: float, count: float, gridding: Gridding) -> float:
-    """A step with two digits, if that hardly moves the last of so many places."""
-    plain = float(f"{step:.2g}")
-    return plain if abs(plain - step) * count <= gridding.jitter * step else step
+def _rounded(step: float, slots: np.ndarray, places: np.ndarray, gridding: Gridding) -> float:
+    """A step with one or two digits, if the places do not tell it from the one found."""
+    error = np.std(places - step * slots, ddof=2) / (np.std(slots) * np.sqrt(len(slots)))
+    rounding = 1e-6 * step / slots[-1]
+    near = min(max(gridding.doubt * error, rounding), gridding.jitter * step / slots[-1])
+    plain = (float(f"{step:.{digits}g}") for digits in (1, 2))
+    return next((x for x in plain if abs(x - step) <= near), step)
 
 
 def _plain_step(step: float, gridding: Gridding) -> float:
@@ -227,40 +230,11 @@ def _plain_step(step: float, gridding: Gridding) -> float:
     return near if abs(near - step) <= gridding.plain * near else step
 
 
-def _words(step: float, clock: bool) -> str:
-    if not clock:
-        return f"{step:.6g}"
-    unit = next(u for u in ("w", "d", "h", "min", "s", "ms") if step >= UNITS[u] or u == "ms")
-    return f"{step / UNITS[unit]:.6g} {unit}"
-
-
-def _number_step(step: str | float | None) -> float | None:
-    try:
-        return None if step is None else float(step)
-    except ValueError as error:
-        raise FileError(f"the step is {step!r}, but the index has numbers: pass one") from error
-
-
-def _time_step(step: str | float | None) -> tuple[float, str] | None:
-    """A step of times: how many of which unit."""
-    if step is None:
-        return None
-    found = STEP.fullmatch(str(step).strip().lower())
-    unit = "" if found is None else found[2].strip()
-    unit = LONG_UNITS.get(unit, LONG_UNITS.get(unit.removesuffix("s"), unit))
-    if found is None or unit not in (*UNITS, "month", "business day"):
-        raise FileError(
-            f"the step is {step!r}, but a time such as 30s, 10min, 1h, 1d, 1month or 1b (business "
-            "day) is expected"
-        )
-    return float(found[1] or 1), unit
-
-
 def _time_grid(
     times: Sequence[datetime], step: str | float | None, gridding: Gridding
 ) -> tuple[Grid, list[datetime]]:
     """Regular times: months or business days where the times follow them, else equal steps."""
-    given = _time_step(step)
+    given = time_step(step)
     clock = times[0].timetz()
     days = np.array([time.date() for time in times], dtype="datetime64[D]")
     if len({time.timetz() for time in times}) == 1 and len(set(days.tolist())) == len(days):
@@ -290,7 +264,7 @@ def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
         return None
     away = (months - months[0]).astype(int)
     size = int(given[0]) if given else int(np.gcd.reduce(away))
-    if size < 1 or np.any(away % size):
+    if size < 1 or (given and given[0] != size) or np.any(away % size):
         return None
     every = months[0] + size * MONTH * np.arange(away[-1] // size + 1)
     if at_end:
@@ -304,9 +278,10 @@ def _business_days(days: np.ndarray, given: tuple[float, str] | None) -> Grid | 
     """Days from Monday to Friday, over some weekends."""
     if given is not None and given != (1, "business day"):
         return None
-    if not np.all(np.is_busday(days)) or np.median(np.diff(days).astype(int)) != 1:
+    if not np.all(np.is_busday(days)):
         return None
-    if (days[-1] - days[0]).astype(int) < 14 and given is None:
+    usual = np.median(np.diff(days).astype(int)) == 1 and (days[-1] - days[0]).astype(int) >= 14
+    if given is None and not usual:
         return None
     slots = np.busday_count(days[0], days)
     return Grid(slots, np.busday_offset(days[0], np.arange(slots[-1] + 1)), "1 business day")

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .regular import uneven_place
 from .saved_results import savable
 
 DAY_SECONDS = 86400.0
@@ -175,18 +176,16 @@ def _bracketed(name: Any) -> str:
 def _of_times(index: Any) -> Sampling | None:
     """Sampling of an index of times; whole months are parts of a year."""
     stamps = index.to_numpy()
-    count = len(stamps) - 1
-    seconds = float((stamps[-1] - stamps[0]) / np.timedelta64(1, "ns")) * 1e-9 / count
+    places = (stamps - stamps[0]) / np.timedelta64(1, "s")
+    seconds = float(places[-1]) / (len(places) - 1)
     if seconds <= 0:
         return None
-    days = seconds / DAY_SECONDS
-    if stamps.dtype.kind == "M" and days >= LONGEST_MONTH - 3:
+    if stamps.dtype.kind == "M" and seconds >= (LONGEST_MONTH - 3) * DAY_SECONDS:
         months = np.diff(stamps.astype("datetime64[M]").astype(int))
-        if np.ptp(months):
-            return None
-        step = float(months[0]) / MONTHS_OF_YEAR
-        return Sampling(step, "years", 1 / step, "per year")
-    gaps = np.diff(stamps).astype("timedelta64[ns]").astype(float) * 1e-9 / DAY_SECONDS
-    if np.max(gaps) > LONGEST_MONTH + 1:  # a season of days in each year
+        if months[0] and not np.ptp(months):
+            step = float(months[0]) / MONTHS_OF_YEAR
+            return Sampling(step, "years", 1 / step, "per year")
+    is_season = np.max(np.diff(places)) > (LONGEST_MONTH + 1) * DAY_SECONDS
+    if is_season and uneven_place(places) is not None:  # days or months, the same in each year
         return None
     return Sampling.of_seconds(seconds)
