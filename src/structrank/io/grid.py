@@ -264,7 +264,7 @@ def _months(days: np.ndarray, given: tuple[float, str] | None) -> Grid | None:
         return None
     away = (months - months[0]).astype(int)
     size = int(given[0]) if given else int(np.gcd.reduce(away))
-    if size < 1 or (given and given[0] != size) or np.any(away % size):
+    if size < 1 or (given is not None and given[0] != size) or np.any(away % size):
         return None
     every = months[0] + size * MONTH * np.arange(away[-1] // size + 1)
     if at_end:
@@ -280,8 +280,8 @@ def _business_days(days: np.ndarray, given: tuple[float, str] | None) -> Grid | 
         return None
     if not np.all(np.is_busday(days)):
         return None
-    usual = np.median(np.diff(days).astype(int)) == 1 and (days[-1] - days[0]).astype(int) >= 14
-    if given is None and not usual:
+    usual, span = float(np.median(np.diff(days).astype(int))), (days[-1] - days[0]).astype(int)
+    if (usual != 1 or span < 14) and given is None:
         return None
     slots = np.busday_count(days[0], days)
     return Grid(slots, np.busday_offset(days[0], np.arange(slots[-1] + 1)), "1 business day")
