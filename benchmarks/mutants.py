@@ -346,8 +346,6 @@ def chosen(options: argparse.Namespace, records: Records) -> Iterator[Change]:
         path = source(module)
         text = path.read_text()
         lines, every = headers(text), records.tests(path)
-        if not every:
-            sys.exit(f"no test uses {module}")
         for number, (about, tree) in enumerate(mutants(text)):
             line = int(about.partition(":")[0])
             if number % options.every or (options.lines and line not in options.lines):
@@ -381,6 +379,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(sys.argv[end + 1 :], options.seconds, options.jobs, folder)
         trials.record([str(source(module).resolve()) for module in options.modules])
+        for module in options.modules:
+            if not trials.records.tests(source(module)):
+                sys.exit(f"no test uses {module}")
         for about, noticed in trials.outcomes(chosen(options, trials.records)):
             counts[about.partition(":")[0]][noticed] += 1
             if not noticed:

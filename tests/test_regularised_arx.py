@@ -90,7 +90,7 @@ def test_the_best_prior_is_a_minimum(regression):
 def test_noise_in_past_outputs_is_what_noise_adds_on_average():
     u, y = record(100, 0)
     plain, noisy = (
-        RegularisedArx([u], [y], PriorRules(lags=3, output_noise=a))._evidences[0][0].gram
+        RegularisedArx([u], [y], PriorRules(lags=3, output_noise=a))._evidences[0].gram
         for a in (0.0, 0.2)
     )
     sums = np.kron(np.eye(4), np.tri(3).T)  # regressors of a channel to sums over its lags
@@ -115,6 +115,36 @@ def test_the_system_is_the_recursion():
     following = system.A @ state + system.B @ u[t] + system.K @ (y[t] - predicted)
     np.testing.assert_allclose(following[:2], y[t] - offset, atol=1e-10)
     np.testing.assert_allclose(following[6:8], u[t], atol=1e-12)
+
+
+def test_only_outputs_that_are_seen_are_predicted():
+    """What fills a gap of an output may act on later outputs, but is no sample itself."""
+    u, y = record(150, 8)
+    gaps = np.random.default_rng(1).random(y.shape) < 0.4
+    filled = np.where(gaps, 0.0, y)
+    rules = PriorRules(lags=3)
+    arx = RegularisedArx([u], [filled], rules, [~gaps])
+    z, lags = np.concatenate([u, filled], axis=1), np.arange(3)
+    rows = [np.append(z[t - 1 - lags].T.reshape(-1), [*u[t], 1.0]) for t in range(3, 150)]
+    for k, evidence in enumerate(arx._evidences):
+        seen = ~gaps[3:, k]
+        X, target = np.array(rows)[seen], filled[3:, k][seen]
+        assert evidence.count == np.count_nonzero(seen) - 3
+        prior = evidence.best_prior(rules)
+        noise = np.diag(np.repeat([0.0, 0.0, 0.01, 0.01], 3)) * len(X)
+        precision = np.zeros((15, 15))  # of what has no prior: zero
+        precision[:12, :12] = np.linalg.inv(literal_covariance(prior, 3)) + noise / np.exp(
+            prior[-1]
+        )
+        literal = np.linalg.solve(X.T @ X + np.exp(prior[-1]) * precision, X.T @ target)
+        past, now = arx._coefficients
+        np.testing.assert_allclose(past[k].reshape(-1), literal[:12], atol=1e-7)
+        np.testing.assert_allclose(now[k], literal[12:], atol=1e-7)
+    predicted = np.array(rows)[:, :12] @ past.reshape(2, -1).T + np.array(rows)[:, 12:] @ now.T
+    errors = np.where(gaps, np.nan, y)[3:] - predicted
+    np.testing.assert_allclose(
+        np.diag(arx.system.innovation_covariance), np.nanmean(errors**2, axis=0), rtol=1e-9
+    )
 
 
 def test_a_reduced_system_simulates_like_the_whole():
@@ -165,14 +195,14 @@ def test_gaps_are_filled_again_by_a_model():
     fits = noise_fits(
         u, np.where(gaps, np.nan, y), stretches=[(0, slice(0, 150)), (0, slice(250, 400))]
     )
-    inputs, outputs = fits._refilled
+    inputs, outputs = fits._refilled(fits._lists)
     assert [len(x) for x in outputs] == [150, 150]
     np.testing.assert_array_equal(inputs[1], u[250:])
     rest, part = gaps[250:], y[250:]
     np.testing.assert_array_equal(outputs[1][~rest], part[~rest])
     assert np.mean((outputs[1] - part)[rest] ** 2) < 0.2 * np.mean(part[rest] ** 2)
     complete = noise_fits(u, y)
-    assert complete._refilled is complete._lists
+    assert complete._refilled(complete._lists) is complete._lists
 
 
 def test_integrators_have_no_such_model():

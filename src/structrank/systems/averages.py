@@ -3,7 +3,8 @@
 If the innovations of a model are correlated, or depend on the inputs, the system is not quite like
 the model. The record does not tell what is missing: else another fit would have been chosen.
 Regularised ARX models have no order to choose, so their errors are others than those of the fit.
-The average has smaller errors than any of them in most records.
+The average has smaller errors than any of them in most records. So it has if there are too few
+samples for the tests to find anything.
 """
 
 from __future__ import annotations
@@ -25,11 +26,17 @@ from .state_space import StateSpace
 from .trials import first_state
 
 
-def averaged_if_rejected(look: Search, best: Candidate, fit: Fitted) -> Fitted:
-    """The fit; or its average with regularised ARX models, if residual tests reject it."""
+def averaged_if_doubtful(look: Search, best: Candidate, fit: Fitted) -> Fitted:
+    """The fit; or its average with regularised ARX models, if residual tests reject it.
+
+    They say little about a fit with few samples per parameter, so it is averaged, too.
+    """
     whole, search = look.whole, look.search
     noise = np.max(np.diag(fit.model.innovation_covariance))
-    if whole.integrators or noise <= search.quiet**2 or not rejected(whole, fit, search):
+    if whole.integrators or noise <= search.quiet**2:
+        return fit
+    few = whole.few_samples(best.kind, fit.model.order, search.samples)
+    if not few and not rejected(whole, fit, search):
         return fit
     average = averaged(whole, fit.model, look.orders[-1])
     if average is None or not _not_much_worse(look, best):

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._array import NDArray
 from ..solvers.driver import warn_if_limited
-from .averages import averaged_if_rejected
+from .averages import averaged_if_doubtful
 from .completion import Completed, completed
 from .fitted_model import FittedModel
 from .input_models import input_model, interpolated, interpolation_errors
@@ -76,9 +76,10 @@ def identify(
     5. Some systems have more modes than a record can tell, or are not linear. If the innovations of
        the chosen model are not white, or depend on the inputs (probability below 1% in one of the
        tests), the result is the average of this model and of ARX models with up to 30 lags and
-       a prior on their coefficients, reduced to the largest of their orders. There is no average if
-       an order or a noise model is asked for, if next to no noise is left, with integrators, or if
-       averages simulate the held-out stretches with twice the error.
+       a prior on their coefficients, reduced to the largest of their orders; so it is if fewer than
+       four outputs per parameter are seen, because the tests find little then. There is no average
+       if an order or a noise model is asked for, if next to no noise is left, with integrators, or
+       if averages simulate the held-out stretches with twice the error.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def identify(
     if order is None and best.error >= 1:
         fit = _constant(whole)
     elif order is None and noise_model is None:
-        fit = averaged_if_rejected(look, best, fit)
+        fit = averaged_if_doubtful(look, best, fit)
     if filled is not None:
         warn_if_limited(filled.result, "identify")
     if fit.model.input_count > m:
@@ -294,8 +295,8 @@ def _at_rest(
     found = replace(fit, model=around_operating_point(fit.model))
     start = replace(best, models=(found.model,))
     other = _final(whole.resting(look.whole.integrators, means), start, None, look.search)
-    samples = sum(np.count_nonzero(~np.isnan(y)) for y in whole.outputs)
-    if other.loglikelihood < fit.loglikelihood - 0.5 * len(means) * np.log(samples):
+    price = 0.5 * len(means) * np.log(whole.seen_count)
+    if other.loglikelihood < fit.loglikelihood - price:
         return found
     return replace(other, model=replace(other.model, input_offset=-means))
 

@@ -118,3 +118,8 @@ def around_operating_point(model: StateSpace) -> StateSpace:
         input_offset=u,
         output_offset=model.output_offset + model.C @ x + D @ u + d,
     )
+
+
+def with_constant(u: NDArray) -> NDArray:
+    """Inputs, and one more that is one: a constant drives integrators."""
+    return np.concatenate([u, np.ones((len(u), 1))], axis=1)

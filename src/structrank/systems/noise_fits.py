@@ -18,6 +18,7 @@ import numpy as np
 from .._array import NDArray
 from .first_models import FirstModels
 from .fitted_model import Estimate
+from .integrators import with_constant
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .quasi_newton import QuasiNewton
@@ -27,6 +28,7 @@ from .state_space import StateSpace
 
 ARX = ("arx", "reduced")
 KINDS = (*ARX, "white", "innovations")
+Stretches = tuple[list[NDArray], list[NDArray]]
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ class FitRules:
         accuracy of most measurements.
     starts : int
         Starts of least squares: those with the least errors. Set by hand.
-    filling_order : int
-        Most states of the first ARX model with a prior, which fills gaps for the others. Set by
-        hand.
+    fillings, filling_order : int
+        How often a first ARX model with a prior fills gaps for the others, and its most states. Set
+        by hand: a third time changes little.
     output_noises : tuple of float
         Variances of the noise in past outputs, one ARX model with a prior each. Set by hand: on
         parts of recordings, from 0.003 to 0.1, averages differ little.
@@ -63,6 +65,7 @@ class FitRules:
     pole_share: float = 0.999
     floor: float = 1e-5
     starts: int = 2
+    fillings: int = 2
     filling_order: int = 10
     output_noises: tuple[float, ...] = (0.003, 0.03)
 
@@ -136,9 +139,9 @@ class NoiseFits:
             return replace(self, integrators=count)
         return replace(
             self,
-            inputs=[_with_constant(u) for u in self.inputs],
-            known_inputs=[_with_constant(u) for u in self.known_inputs],
-            filled=[(_with_constant(u), y) for u, y in self.filled],
+            inputs=[with_constant(u) for u in self.inputs],
+            known_inputs=[with_constant(u) for u in self.known_inputs],
+            filled=[(with_constant(u), y) for u, y in self.filled],
             offset=False,
             integrators=count,
             constant=True,
@@ -162,11 +165,11 @@ class NoiseFits:
         return self.rules.pole_share * self.radius
 
     @cached_property
-    def _lists(self) -> tuple[list[NDArray], list[NDArray]]:
+    def _lists(self) -> Stretches:
         """Inputs and outputs of the stretches."""
         return self._cut(self.filled)
 
-    def _cut(self, records: list[tuple[NDArray, NDArray]]) -> tuple[list[NDArray], list[NDArray]]:
+    def _cut(self, records: list[tuple[NDArray, NDArray]]) -> Stretches:
         pairs = [(records[i], rows) for i, rows in self.stretches]
         return [u[rows] for (u, _), rows in pairs], [y[rows] for (_, y), rows in pairs]
 
@@ -183,25 +186,32 @@ class NoiseFits:
         """Stable ARX models with many lags and a prior, for several noises in past outputs."""
         if self.integrators:
             return []
+        records = self._lists
+        for _ in range(self.rules.fillings):
+            records = self._refilled(records)
         rules = [PriorRules(output_noise=variance) for variance in self.rules.output_noises]
-        models = [RegularisedArx(*self._refilled, rule) for rule in rules]
+        models = [RegularisedArx(*records, rule, self._seen) for rule in rules]
         return [x for x in models if x.determined and x.stable(min(self.start_radius, 1.0))]
 
     @cached_property
-    def _refilled(self) -> tuple[list[NDArray], list[NDArray]]:
-        """The stretches, with gaps filled by a first model with a prior."""
+    def _seen(self) -> list[NDArray]:
+        """Which outputs of the stretches are seen."""
+        return [~np.isnan(self.outputs[i][rows]) for i, rows in self.stretches]
+
+    def _refilled(self, records: Stretches) -> Stretches:
+        """The stretches, with gaps filled by a model with a prior of their present filling."""
         seen = self._cut(list(zip(self.inputs, self.outputs, strict=True)))
-        first = RegularisedArx(*self._lists)
+        first = RegularisedArx(*records)
         gaps = any(np.any(np.isnan(x)) for xs in seen for x in xs)
         if not gaps or not first.determined or not first.stable(self.start_radius):
-            return self._lists
+            return records
         model = first.reduced(first.order(self.rules.filling_order), self.start_radius)
         if model is None:
-            return self._lists
+            return records
         fit = self.likelihood(model.order)
         theta = fit.parameters(model)
         if not np.isfinite(fit.value(theta)):
-            return self._lists
+            return records
         u, y = (
             [np.where(np.isnan(x), mean, x) for x, mean in zip(xs, means, strict=True)]
             for xs, means in zip(seen, self._cut(fit.filled(theta)), strict=True)
@@ -224,6 +234,15 @@ class NoiseFits:
         m, p = self.inputs[0].shape[1] - self.constant, self.outputs[0].shape[1]
         noise = 0 if kind == "white" else order * p
         return int(order * (m + p + len(self.outputs)) + p * m + noise + p)
+
+    @property
+    def seen_count(self) -> int:
+        """Number of outputs that are seen."""
+        return sum(int(np.count_nonzero(~np.isnan(y))) for y in self.outputs)
+
+    def few_samples(self, kind: str, order: int, least: int) -> bool:
+        """Whether fewer outputs than `least` are seen per parameter."""
+        return self.seen_count < least * self.parameter_count(kind, order)
 
     def likelihood(self, order: int, *fixed: str) -> MaximumLikelihood:
         """The likelihood of systems with some order; the parts `fixed` keep their values."""
@@ -318,11 +337,6 @@ class NoiseFits:
         theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
         value = -fit.value(theta)
         return Fitted(predicting(fit.system(theta)), value, Estimate(fit, theta))
-
-
-def _with_constant(u: NDArray) -> NDArray:
-    """Inputs, and one more that is one."""
-    return np.concatenate([u, np.ones((len(u), 1))], axis=1)
 
 
 def predicting(model: StateSpace) -> StateSpace:

@@ -63,10 +63,8 @@ class Search:
     def candidate(self, kind: str, order: int, exact: bool) -> Candidate | None:
         """A kind and an order, on all trials."""
         training = self.trials[0].training
-        count = training.parameter_count(kind, order)
-        samples = sum(np.count_nonzero(~np.isnan(y)) for y in training.outputs)
-        many = count > samples / self.search.samples and order > self.orders[0]
-        if kind in LIKELY and many:
+        few = training.few_samples(kind, order, self.search.samples)
+        if kind in LIKELY and few and order > self.orders[0]:
             return None
         fits = [trial.fitted(kind, order, exact) for trial in self.trials]
         found = [fit for fit in fits if fit is not None]
@@ -75,7 +73,8 @@ class Search:
         models = tuple(fit.model for fit in found)
         pairs = zip(self.trials, models, strict=True)
         both = [np.multiply(trial.errors(m, exact), self.doubt(m)) for trial, m in pairs]
-        criterion = -2 * np.mean([fit.loglikelihood for fit in found]) + count * np.log(samples)
+        price = training.parameter_count(kind, order) * np.log(training.seen_count)
+        criterion = price - 2 * np.mean([fit.loglikelihood for fit in found])
         return Candidate(kind, order, models, np.array(both), float(criterion))
 
     def error(self, candidate: Candidate) -> float:

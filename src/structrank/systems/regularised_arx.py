@@ -169,6 +169,8 @@ class RegularisedArx:
     inputs, outputs : list of ndarray
         One per record.
     rules : PriorRules
+    seen : list of ndarray of bool, optional
+        Which outputs are predicted: those that are not filled in. Default: all.
 
     Examples
     --------
@@ -186,6 +188,7 @@ class RegularisedArx:
     inputs: list[NDArray]
     outputs: list[NDArray]
     rules: PriorRules = PriorRules()
+    seen: list[NDArray] | None = None
 
     @cached_property
     def arx(self) -> Arx:
@@ -195,41 +198,63 @@ class RegularisedArx:
             self.inputs, self.outputs, max(min(self.rules.lags, samples // self.rules.samples), 1)
         )
 
+    @cached_property
+    def _seen(self) -> NDArray:
+        """Which outputs (rows, outputs) are predicted."""
+        if self.seen is None:
+            return np.ones(self.arx.now.shape, dtype=bool)
+        return np.concatenate([x[self.arx.lags :] for x in self.seen])
+
     @property
     def determined(self) -> bool:
-        """Whether the records are long enough."""
-        return bool(len(self.arx.past) > self.inputs[0].shape[1] + self.rules.samples)
+        """Whether each output is predicted often enough."""
+        free = self.inputs[0].shape[1]
+        return bool(np.all(np.sum(self._seen, axis=0) > free + self.rules.samples))
 
     @cached_property
-    def _evidences(self) -> tuple[list[Evidence], NDArray, NDArray]:
-        """One per output; inputs now and the constant, which have no prior; all other regressors.
-
-        The order of the latter is channel, then lag.
-        """
-        m, L, past, now = self.inputs[0].shape[1], self.arx.lags, self.arx.past, self.arx.now
+    def _regressors(self) -> tuple[NDArray, NDArray]:
+        """Inputs now and the constant, which have no prior; all others: channel, then lag."""
+        m, L, past = self.inputs[0].shape[1], self.arx.lags, self.arx.past
         free = np.concatenate([past[:, :m], np.ones((len(past), 1))], axis=1)
-        X = past[:, m:].reshape(len(past), L, -1).swapaxes(1, 2)
-        summed = np.cumsum(X, axis=2).reshape(len(past), -1)
-        Q = np.linalg.qr(free)[0]
-        summed, y = (x - Q @ (Q.T @ x) for x in (summed, now))
-        noise = self.rules.output_noise * len(past) * np.minimum.outer(*[np.arange(1, L + 1)] * 2)
-        quiet = np.zeros((m * L, m * L))
-        gram = summed.T @ summed + block_diag(quiet, *[noise] * now.shape[1])
-        rounding = len(gram) * np.finfo(float).eps * np.max(np.diag(gram))
-        gram[np.diag_indices_from(gram)] += rounding
-        count = len(past) - free.shape[1]
-        each = [Evidence(gram, summed.T @ x, float(x @ x), count, L) for x in y.T]
-        return each, free, X.reshape(len(past), -1)
+        return free, past[:, m:].reshape(len(past), L, -1).swapaxes(1, 2)
+
+    @cached_property
+    def _evidences(self) -> list[Evidence]:
+        """One per output; outputs that are seen at the same times share the products."""
+        found: list[Evidence] = []
+        for k, rows in enumerate(self._seen.T):
+            if not k or np.any(rows != self._seen[:, k - 1]):
+                Q, summed, gram = self._products(rows)
+            y = self.arx.now[rows, k]
+            y = y - Q @ (Q.T @ y)
+            count = len(Q) - Q.shape[1]
+            found.append(Evidence(gram, summed.T @ y, float(y @ y), count, self.arx.lags))
+        return found
+
+    def _products(self, rows: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+        """For some rows: a basis of what has no prior, sums of the rest, and products of these."""
+        free, X = (x[rows] for x in self._regressors)
+        Q, summed = np.linalg.qr(free)[0], np.cumsum(X, axis=2).reshape(len(X), -1)
+        summed = summed - Q @ (Q.T @ summed)
+        L, m, p = self.arx.lags, self.inputs[0].shape[1], self._seen.shape[1]
+        noise = self.rules.output_noise * len(Q) * np.minimum.outer(*[np.arange(1, L + 1)] * 2)
+        gram = summed.T @ summed + block_diag(np.zeros((m * L, m * L)), *[noise] * p)
+        gram[np.diag_indices_from(gram)] += len(gram) * np.finfo(float).eps * np.max(np.diag(gram))
+        return Q, summed, gram
 
     @cached_property
     def _coefficients(self) -> tuple[NDArray, NDArray]:
         """Coefficients (outputs, channels, lags), and those of inputs now and of the constant."""
-        each, free, X = self._evidences
-        steps = np.stack([one.increments(one.best_prior(self.rules)) for one in each])
-        steps = steps.reshape(len(each), -1, self.arx.lags)
+        steps = np.stack([one.increments(one.best_prior(self.rules)) for one in self._evidences])
+        steps = steps.reshape(len(steps), -1, self.arx.lags)
         past = np.cumsum(steps[..., ::-1], axis=2)[..., ::-1]
-        left = self.arx.now - X @ past.reshape(len(each), -1).T
-        return past, np.linalg.lstsq(free, left, rcond=None)[0].T
+        left, free = self.arx.now - self._predicted(past), self._regressors[0]
+        pairs = zip(self._seen.T, left.T, strict=True)
+        return past, np.stack([np.linalg.lstsq(free[i], x[i], rcond=None)[0] for i, x in pairs])
+
+    def _predicted(self, past: NDArray) -> NDArray:
+        """What past samples predict, by coefficients (outputs, channels, lags)."""
+        return np.asarray(np.einsum("tcl,pcl->tp", self._regressors[1], past))
 
     @cached_property
     def system(self) -> StateSpace:
@@ -246,9 +271,9 @@ class RegularisedArx:
         B[:p], B[L * p : L * p + m] = now[:, :m], np.eye(m)
         gain = np.eye(p) - past[:, m:].sum(axis=2)
         offset = np.linalg.lstsq(gain, now[:, m], rcond=self.rules.negligible)[0]
-        errors = self.arx.now - self.arx.past[:, :m] @ now[:, :m].T - now[:, m]
-        errors = errors - self._evidences[2] @ past.reshape(p, -1).T
-        G = errors.T @ errors / len(errors) + self.arx.rules.ridge**2 * np.eye(p)
+        errors = self.arx.now - self._predicted(past) - self._regressors[0] @ now.T
+        errors = np.where(self._seen, errors, 0.0) / np.sqrt(np.sum(self._seen, axis=0))
+        G = errors.T @ errors + self.arx.rules.ridge**2 * np.eye(p)
         return StateSpace(A, B, C, now[:, :m], K=K, innovation_covariance=G, output_offset=offset)
 
     @cached_property
