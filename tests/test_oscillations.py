@@ -144,6 +144,14 @@ INDEXES = {
     "days": (pd.date_range("2024-01-01", periods=9), 1, "days", 365.2425, "per year"),
     "months": (pd.period_range("2023-12", periods=9, freq="M"), 1 / 12, "years", 12, "per year"),
     "ends": (pd.date_range("2023-12", periods=9, freq="QE"), 1 / 4, "years", 4, "per year"),
+    "zoned months": (
+        pd.date_range("2023-12", periods=9, freq="MS", tz="Europe/Berlin"),
+        *(1 / 12, "years", 12, "per year"),
+    ),
+    "zoned hours": (
+        pd.date_range("2024-03-30", periods=60, freq="h", tz="Europe/Berlin"),  # 31 March has 23
+        *(1, "h", 24, "per day"),
+    ),
     "metres": (pd.Index([0.0, 0.2, 0.4], name="depth (m)"), 0.2, "m", 5, "per m"),
     "years": (pd.Index([1990, 1992, 1994], name="time (years)"), 2, "years", 0.5, "per year"),
 }

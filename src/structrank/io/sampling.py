@@ -175,13 +175,13 @@ def _bracketed(name: Any) -> str:
 
 def _of_times(index: Any) -> Sampling | None:
     """Sampling of an index of times; whole months are parts of a year."""
-    stamps = index.to_numpy()
-    places = (stamps - stamps[0]) / np.timedelta64(1, "s")
+    places = (index - index[0]).to_numpy() / np.timedelta64(1, "s")
     seconds = float(places[-1]) / (len(places) - 1)
     if seconds <= 0:
         return None
-    if stamps.dtype.kind == "M" and seconds >= (LONGEST_MONTH - 3) * DAY_SECONDS:
-        months = np.diff(stamps.astype("datetime64[M]").astype(int))
+    if index.dtype.kind == "M" and seconds >= (LONGEST_MONTH - 3) * DAY_SECONDS:
+        local = index.tz_localize(None).to_numpy()
+        months = np.diff(local.astype("datetime64[M]").astype(int))
         if months[0] and not np.ptp(months):
             step = float(months[0]) / MONTHS_OF_YEAR
             return Sampling(step, "years", 1 / step, "per year")
