@@ -10,7 +10,12 @@ from structrank import ConvergenceWarning, StateSpace, identify
 from structrank.systems.completion import GapFilling
 from structrank.systems.output_error import OutputError
 from structrank.systems.preparation import in_units
-from structrank.systems.recursion import free_responses, markov_parameters, state_sequence
+from structrank.systems.recursion import (
+    free_responses,
+    markov_parameters,
+    predicting_gain,
+    state_sequence,
+)
 from structrank.systems.search_rules import IdentificationSearch
 
 CD_PLAYER = Path(__file__).resolve().parents[2] / "shared" / "data" / "daisy" / "cdplayer.mat"
@@ -73,6 +78,15 @@ def test_responses_are_powers():
     assert np.allclose(markov[1:], [model.C @ P @ model.B for P in powers[:-1]])
     drive = np.zeros((5, 3))
     assert np.allclose(state_sequence(model.A, model.x0, drive)[4], powers[4] @ model.x0)
+
+
+@pytest.mark.parametrize(
+    ("A", "K", "gain"),
+    [(0.9, 0.5, 0.5), (0.9, 2.0, 1.4), (1.0, 2.0, 1.4), (1.2, -1.0, 0.0)],  # 1 - 2 is at the limit
+)
+def test_the_gain_is_the_largest_share_with_a_stable_predictor(A, K, gain):
+    found = predicting_gain(np.array([[A]]), np.ones((1, 1)), np.array([[K]]), (1.0, 0.7, 0.4, 0.0))
+    assert found.item() == pytest.approx(gain)
 
 
 def test_fit_is_100_for_its_own_outputs_and_0_for_the_mean():

@@ -477,6 +477,16 @@ def test_forecasts_are_missing_samples(known):
     assert halves.dt == model.dt
 
 
+def test_signals_are_outputs_without_noise():
+    rng = np.random.default_rng(18)
+    model = replace(model_with_inputs(rng), input_offset=[2.0])
+    y, u = random_record(rng, model, 40)
+    estimate = model.smooth(y, u)
+    shown = (u - model.input_offset) @ model.D.T + model.output_offset
+    close(estimate.signals, estimate.states @ model.C.T + shown, 1e-12)
+    close(estimate[5:9].signals, estimate.signals[5:9], 1e-12)
+
+
 def test_likelihood_is_the_product_of_that_of_updates():
     rng = np.random.default_rng(10)
     model = replace(model_with_inputs(rng), x0=np.ones(3), x0_covariance=np.eye(3))

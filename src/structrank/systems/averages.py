@@ -29,11 +29,12 @@ from .trials import first_state
 def averaged_if_doubtful(look: Search, best: Candidate, fit: Fitted) -> Fitted:
     """The fit; or its average with regularised ARX models, if residual tests reject it.
 
-    They say little about a fit with few samples per parameter, so it is averaged, too.
+    They say little about a fit with few samples per parameter, so it is averaged, too. A fit with a
+    pole at the bound is not: a part of its slow mode would stay, at random places.
     """
     whole, search = look.whole, look.search
     noise = np.max(np.diag(fit.model.innovation_covariance))
-    if whole.integrators or noise <= search.quiet**2:
+    if whole.integrators or noise <= search.quiet**2 or look.doubt(fit.model) > 1:
         return fit
     few = whole.few_samples(best.kind, fit.model.order, search.samples)
     if not few and not rejected(whole, fit, search):
