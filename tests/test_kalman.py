@@ -192,6 +192,21 @@ def test_several_groups_of_chunks():
         close(estimate.state_variances, np.einsum("iit->ti", expected.smoothed_state_cov))
 
 
+def test_many_records_with_an_unknown_start_are_several_groups():
+    rng = np.random.default_rng(20)
+    A, Q = np.array([[1.0, 1.0], [0.0, 1.0]]), np.diag([1e-2, 1e-3])
+    model = StateSpace(A, None, [[1.0, 0.0]], None, Q=Q, R=[[1.0]])
+    ys = list(gaussian(rng, 60, 100, 1))
+    for y in ys:
+        y[rng.random(y.shape) < 0.3] = np.nan
+    predicted = model.predict(ys)
+    for i, estimate in list(enumerate(model.smooth(ys)))[::20]:
+        alone = model.smooth(ys[i])
+        close(estimate.innovations, alone.innovations)
+        close(estimate.states, alone.states)
+        close(predicted[i], model.predict(ys[i]))
+
+
 def engine(model, y):
     """System and record for the functions on plain arrays."""
     P, diffuse = model.first_covariance
@@ -267,6 +282,19 @@ def test_matrices_that_change_with_time_beside_constant_noise():
     assert one.value == pytest.approx(other.value, rel=1e-12)
     close(one.W, other.W.sum(axis=0))
     close(one.H, other.H)
+
+
+def test_several_records_with_matrices_that_change_with_time():
+    rng = np.random.default_rng(19)
+    H, P = 0.4 * gaussian(rng, 70, 4, 3), covariance(rng, 3)
+    W = np.stack([covariance(rng, 4) for _ in range(70)])
+    model = Gaussian(H, W, np.zeros(3), P, np.zeros(3, bool))
+    y = gaussian(rng, 70, 1, 1, 2)
+    both = smoothed(model, Records(y, np.ones((70, 1, 2), bool), None))
+    for i in range(2):
+        alone = smoothed(model, Records(y[..., i : i + 1], np.ones((70, 1, 1), bool), None))
+        close(both.states[..., i], alone.states[..., 0])
+        close(both.state_variances[..., i], alone.state_variances[..., 0])
 
 
 # -- where digits are lost easily --------------------------------------------------------------
@@ -620,6 +648,11 @@ def test_partly_diffuse_start_equals_statsmodels():
     estimate, expected = model.smooth(y), model.to_statsmodels(y).smooth()
     assert model.loglikelihood(y) == pytest.approx(expected.llf, rel=RELATIVE)
     close(estimate.states, expected.smoothed_state.T)
+
+
+def test_systems_are_equal_to_themselves_alone():
+    one, other = (StateSpace([[0.5]], None, [[1.0]], None, Q=[[1.0]]) for _ in range(2))
+    assert len({one, other, one}) == 2
 
 
 def test_time_step():
