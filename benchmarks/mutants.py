@@ -81,6 +81,7 @@ LOADED = (
     "click",
 )
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
+NO_TESTS = 5  # exit code of pytest
 PRECAUTIONS = {"dataclass": ("frozen",), "zip": ("strict",)}
 
 
@@ -287,9 +288,11 @@ class Trials:
         """Wait for one. If the tests of its line did not notice the change, the others follow."""
         child, status = os.wait()
         shutil.rmtree(Path(self.folder, str(child)), ignore_errors=True)
-        change, noticed = self.running.pop(child), os.waitstatus_to_exitcode(status) != 0
-        if noticed or not change.others:
-            yield change.about, noticed
+        change, code = self.running.pop(child), os.waitstatus_to_exitcode(status)
+        if code == NO_TESTS:
+            sys.exit(f"the tests of {change.about} have other names in this run")
+        if code or not change.others:
+            yield change.about, code != 0
         else:
             self._begin(replace(change, tests=change.others, others=[]))
 

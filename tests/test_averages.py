@@ -122,13 +122,20 @@ def test_an_average_has_no_more_states_than_asked_for():
     assert averaged(fits(u[:10], y[:10]), SLOW, 2) is None
 
 
+def looked(whole, search, held):
+    """A search whose models have no poles at the bound."""
+    return SimpleNamespace(
+        whole=whole, search=search, trials=held, orders=[4], drifts=False, doubt=lambda model: 1.0
+    )
+
+
 def test_averages_that_simulate_held_out_stretches_badly_are_not_taken():
     u, y, truth = record(side_by_side([SLOW, FAST]), 400, 6, noise=0.0)
     whole = fits(u, y)
     for worse_at_most, taken in ((0.0, False), (np.inf, True)):
         search = IdentificationSearch(worse_at_most=worse_at_most)
         held = trials(whole, search)
-        look = SimpleNamespace(whole=whole, search=search, trials=held, orders=[4], drifts=False)
+        look = looked(whole, search, held)
         one = replace(SLOW, C=truth.C[:, :1], innovation_covariance=[[0.1]])
         fit = whole.judged(one)
         best = SimpleNamespace(models=(one,) * 4, kind="white")
@@ -148,8 +155,26 @@ def test_fits_with_few_samples_are_averaged_without_a_test():
     count = 120 / whole.parameter_count("white", 1)
     for samples, taken in ((int(count), False), (int(count) + 1, True)):
         few = replace(search, samples=samples)
-        look = SimpleNamespace(whole=whole, search=few, trials=held, orders=[4], drifts=False)
+        look = looked(whole, few, held)
         assert (averaged_if_doubtful(look, best, fit) is not fit) == taken
+    look.doubt = lambda model: 1.5  # a pole at the bound
+    assert averaged_if_doubtful(look, best, fit) is fit
+
+
+def test_few_samples_do_not_change_the_gain_of_an_average():
+    """Predictions of new samples have about the variance that the model says."""
+    noise = {"K": 0.3 * np.eye(2), "innovation_covariance": 0.3 * np.eye(2)}
+    truth = StateSpace(
+        [[0.8, 0.3], [-0.3, 0.8]], [[1, 0.3], [0, 0.5]], [[1, 1], [0, 1]], np.zeros((2, 2)), **noise
+    )
+    ratios = []
+    for seed in range(6):
+        u, v = np.random.default_rng(seed).standard_normal((2, 400, 2))
+        y, z = truth.simulate(u, rng=100 + seed), truth.simulate(v, rng=200 + seed)
+        model = identify(u[:40], y[:40])
+        errors = (z - model.predict(z, v))[50:]
+        ratios.append(np.mean(errors**2) / np.mean(np.diag(model.innovation_covariance)))
+    assert np.median(ratios) < 5  # 16 if K follows 80 numbers
 
 
 def test_identify_averages_unless_an_order_or_a_noise_model_is_asked_for():

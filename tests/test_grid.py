@@ -135,6 +135,40 @@ def test_numbers_that_jitter_or_have_an_odd_step():
     assert made([f"{5 + x:.1f}" for x in (0.0, 1.1, 2.0, 3.0)]).index[1] == "6.0"
 
 
+@pytest.mark.parametrize(("count", "jitter"), [(30, 0.1), (400, 0.1), (2000, 0.05)])
+def test_small_errors_of_the_first_step_do_not_add_up(count, jitter):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        slots = np.delete(np.arange(count), rng.choice(np.arange(1, count - 1), count // 20, False))
+        index = 0.25 * (slots + rng.uniform(-jitter, jitter, len(slots)))
+        found = made([f"{x:.6f}" for x in index])
+        assert f"with step 0.25: {count // 20} row" in found.notes[0]
+        places = found.index.astype(float)
+        np.testing.assert_allclose(places, places[0] + 0.25 * np.arange(count), atol=1e-9)
+
+
+@pytest.mark.parametrize("step", ["7 s", "1.5 min", "1.5 h", "2 d", "500 ms"])
+def test_steps_of_clocks_that_are_not_usual(step):
+    number, unit = step.split()
+    size = float(number) * {**SECONDS, "ms": 1e-3}[unit]
+    slots = np.delete(np.arange(200), [3, 50])
+    jitter = np.random.default_rng(1).uniform(-0.05, 0.05, 198)
+    found = made(after(size * (slots + jitter), datetime(2024, 5, 20)))
+    assert f"with step {step}: 2 rows without values were added" in found.notes[0]
+
+
+def test_few_jittered_numbers_keep_their_places():
+    assert (
+        made(["1", "2", "3.5", "4"])
+        .notes[0]
+        .startswith("the index was made regular with step 0.75: 1 row")
+    )
+    for seed in range(20):  # an error of the step that chance explains is rounded
+        jitter = np.random.default_rng(seed).uniform(-0.02, 0.02, 4)
+        found = made([f"{x:.6f}" for x in 0.25 * (np.arange(4) + jitter)])
+        assert "with step 0.25: " in found.notes[0]
+
+
 def test_how_far_times_were_moved():
     found = made(["2024-05-20 10:00:00", "2024-05-20 10:10:06", "2024-05-20 10:20:00"])
     assert found.index[1] == "2024-05-20 10:10:00"
@@ -194,6 +228,7 @@ STEPS = {  # of times: how many of which unit
     "10min": (10, "min"), "10T": (10, "min"), "5m": (5, "min"), "3 Minutes": (3, "min"),
     "h": (1, "h"), "1.5h": (1.5, "h"), ".5 hours": (0.5, "h"), "1d": (1, "d"), "2 days": (2, "d"),
     "1w": (1, "w"), "2 weeks": (2, "w"), "20ms": (20, "ms"), "1 millisecond": (1, "ms"),
+    "10mins": (10, "min"), "2hrs": (2, "h"), "1MS": (1, "month"), "ME": (1, "month"),
     "1month": (1, "month"), "3 months": (3, "month"), "1b": (1, "business day"),
     "2 business days": (2, "business day"),
 }  # fmt: skip

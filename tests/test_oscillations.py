@@ -148,6 +148,14 @@ INDEXES = {
         pd.date_range("2023-12", periods=9, freq="MS", tz="Europe/Berlin"),
         *(1 / 12, "years", 12, "per year"),
     ),
+    "arrow months": (
+        pd.Index(pd.date_range("2023-12", periods=9, freq="ME")).astype("timestamp[s][pyarrow]"),
+        *(1 / 12, "years", 12, "per year"),
+    ),
+    "33 days": (
+        pd.date_range("2023-01-01", periods=12, freq="33D"),  # each in the next month
+        *(33 / 365.2425, "years", 365.2425 / 33, "per year"),
+    ),
     "zoned hours": (
         pd.date_range("2024-03-30", periods=60, freq="h", tz="Europe/Berlin"),  # 31 March has 23
         *(1, "h", 24, "per day"),

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from .regular import iso_times, numbers
-from .steps import UNITS, number_step, step_in_words, time_step
+from .steps import UNITS, number_step, step_in_words, time_step, unit_of
 from .table import FileError, Table
 
 DAY, MONTH = np.timedelta64(1, "D"), np.timedelta64(1, "M")
@@ -30,15 +31,16 @@ class Gridding:
         Largest relative difference between the step found and a usual one (10 min, 1 h, ...) that
         is taken instead. Chosen: above the error of the median of jittered steps.
     doubt : float
-        Largest difference between the step found and one with one or two digits that is taken
-        instead, in standard errors of the step found. Chosen: what chance hardly exceeds.
+        Probability that jitter alone brings the step found farther from the true one, on one side,
+        than the largest difference to a step with one or two digits that is taken instead. Usual:
+        three standard errors of a normal distribution.
     growth : int
         Most rows after, per row before. Chosen: more would be mostly gaps.
     """
 
     jitter: float = 0.3
     plain: float = 0.02
-    doubt: float = 3.0
+    doubt: float = 0.00135
     growth: int = 20
 
 
@@ -179,11 +181,10 @@ def _even(
             "the index has no step that many rows share, or one below zero: pass the step (--step, "
             "step=...)"
         )
-    if step is None and clock:
-        found = _plain_step(found, gridding)
+    if step is None:
+        usual = _plain_step(found, gridding) if clock else None
+        found = _fitted_step(places, found, gridding, clock) if usual is None else usual
     slots = np.rint((places - places[0]) / found)
-    if step is None and not clock and np.any(slots * found != places - places[0]):
-        found = _rounded(float(np.polyfit(slots, places, 1)[0]), slots, places, gridding)
     first = places[0] + np.median(places - places[0] - found * slots)
     if abs(first - found * np.rint(first / found)) <= gridding.plain * found:
         first = found * np.rint(first / found)  # a whole number of steps
@@ -206,16 +207,28 @@ def _usual_step(steps: np.ndarray) -> float:
     return float(np.median(near)) if len(near) else 0.0
 
 
-def _rounded(step: float, slots: np.ndarray, places: np.ndarray, gridding: Gridding) -> float:
-    """A step with one or two digits, if the places do not tell it from the one found."""
-    error = np.std(places - step * slots, ddof=2) / (np.std(slots) * np.sqrt(len(slots)))
-    rounding = 1e-6 * step / slots[-1]
-    near = min(max(gridding.doubt * error, rounding), gridding.jitter * step / slots[-1])
-    plain = (float(f"{step:.{digits}g}") for digits in (1, 2))
-    return next((x for x in plain if abs(x - step) <= near), step)
+def _fitted_step(places: np.ndarray, step: float, gridding: Gridding, clock: bool) -> float:
+    """The step of a line through the places, rounded if the places do not tell it from that.
+
+    Steps are counted from place to place: over many, a small error of the first step adds up.
+    """
+    slots = np.cumsum(np.rint(np.diff(places, prepend=places[0]) / step))
+    if np.all(slots * step == places - places[0]):
+        return step
+    line = float(np.polyfit(slots, places, 1)[0])
+    error = np.std(places - line * slots, ddof=2) / (np.std(slots) * np.sqrt(len(slots)))
+    near = max(-stdtrit(len(slots) - 2, gridding.doubt) * error, 1e-6 * line / slots[-1])
+    scale = UNITS[unit_of(line)] if clock else 1.0
+    for digits in (1, 2):
+        plain = float(f"{line / scale:.{digits}g}") * scale
+        left = places - plain * slots
+        most = (gridding.jitter - gridding.plain) * plain
+        if abs(plain - line) <= near and np.max(np.abs(left - np.median(left))) <= most:
+            return plain
+    return line
 
 
-def _plain_step(step: float, gridding: Gridding) -> float:
+def _plain_step(step: float, gridding: Gridding) -> float | None:
     """A usual step of clocks, in seconds, if one is near."""
     parts_of_minutes, parts_of_days = (1, 2, 5, 10, 15, 20, 30), (1, 2, 3, 4, 6, 8, 12)
     usual = np.concatenate(
@@ -227,7 +240,7 @@ def _plain_step(step: float, gridding: Gridding) -> float:
         ]
     )
     near = float(usual[np.argmin(np.abs(usual - step))])
-    return near if abs(near - step) <= gridding.plain * near else step
+    return near if abs(near - step) <= gridding.plain * near else None
 
 
 def _time_grid(

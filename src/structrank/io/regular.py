@@ -195,7 +195,7 @@ def follows_calendar(times: Sequence[datetime]) -> bool:
     several_offsets = len({time.utcoffset() for time in times}) > 1
     if several_offsets and not np.ptp(np.diff(days).astype(int)) and days[0] != days[1]:
         return True
-    return _is_monthly(days) or season(days) is not None
+    return is_monthly(days) or season(days) is not None
 
 
 def keeps_pace(times: Sequence[datetime]) -> bool:
@@ -224,8 +224,20 @@ def _is_business_hours(times: Sequence[datetime], days: np.ndarray) -> bool:
     return bool(np.all(np.diff(places) == 1))
 
 
-def _is_monthly(days: np.ndarray) -> bool:
-    """Whether days are the same kind of day in equally spaced months."""
+def is_monthly(days: np.ndarray) -> bool:
+    """Whether days are the same kind of day in equally spaced months.
+
+    Parameters
+    ----------
+    days : ndarray of datetime64[D]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.io.regular import is_monthly
+    >>> is_monthly(np.array(["2024-01-31", "2024-02-29", "2024-03-31"], dtype="datetime64[D]"))
+    True
+    """
     months = days.astype("datetime64[M]")
     steps = np.diff(months).astype(int)
     if np.ptp(steps):

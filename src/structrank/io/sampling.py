@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .regular import uneven_place
+from .regular import is_monthly, uneven_place
 from .saved_results import savable
 
 DAY_SECONDS = 86400.0
@@ -175,14 +175,16 @@ def _bracketed(name: Any) -> str:
 
 def _of_times(index: Any) -> Sampling | None:
     """Sampling of an index of times; whole months are parts of a year."""
-    places = (index - index[0]).to_numpy() / np.timedelta64(1, "s")
+    import pandas as pd
+
+    places = pd.TimedeltaIndex(index - index[0]).to_numpy() / np.timedelta64(1, "s")
     seconds = float(places[-1]) / (len(places) - 1)
     if seconds <= 0:
         return None
     if index.dtype.kind == "M" and seconds >= (LONGEST_MONTH - 3) * DAY_SECONDS:
-        local = index.tz_localize(None).to_numpy()
+        local = pd.DatetimeIndex(index).tz_localize(None).to_numpy()
         months = np.diff(local.astype("datetime64[M]").astype(int))
-        if months[0] and not np.ptp(months):
+        if months[0] and is_monthly(local.astype("datetime64[D]")):
             step = float(months[0]) / MONTHS_OF_YEAR
             return Sampling(step, "years", 1 / step, "per year")
     is_season = np.max(np.diff(places)) > (LONGEST_MONTH + 1) * DAY_SECONDS

@@ -114,9 +114,20 @@ def _not_much_worse(look: Search, best: Candidate) -> bool:
 
 
 def _with_noise(whole: NoiseFits, model: StateSpace) -> Fitted | None:
-    """The model with the noise and the first states of the largest likelihood."""
-    fixed = ("A", "B", "C", "D", "output_offset")
-    likelihood, theta = _likelihood_at(whole, model, *fixed)
+    """The model with the noise and the first states of the largest likelihood.
+
+    K changes only if the likelihood gains more than its numbers cost by the Bayesian criterion: few
+    samples do not determine it.
+    """
+    kept, free = _noise_fit(whole, model, "K"), _noise_fit(whole, model)
+    if kept is None or free is None:
+        return kept or free
+    price = 0.5 * model.K.size * np.log(whole.seen_count)
+    return free if free.loglikelihood > kept.loglikelihood + price else kept
+
+
+def _noise_fit(whole: NoiseFits, model: StateSpace, *fixed: str) -> Fitted | None:
+    likelihood, theta = _likelihood_at(whole, model, "A", "B", "C", "D", "output_offset", *fixed)
     theta = likelihood.maximize(theta, whole.rules.likelihood)
     value = -likelihood.value(theta)
     return Fitted(predicting(likelihood.system(theta)), value) if np.isfinite(value) else None

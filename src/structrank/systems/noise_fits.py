@@ -2,8 +2,7 @@
 
 - "arx": an ARX model of the filled records with as few lags as the order needs.
 - "reduced": one with as many lags as Akaike's criterion finds, reduced to the order.
-- "white": the noise is white and added to the outputs; simulated outputs are fitted
-  (output error).
+- "white": white noise is added to the outputs; simulated outputs are fitted (output error).
 - "innovations": the noise also drives the states; predicted outputs are fitted (prediction error).
 """
 
@@ -52,8 +51,7 @@ class FitRules:
     starts : int
         Starts of least squares: those with the least errors. Set by hand.
     fillings, filling_order : int
-        How often a first ARX model with a prior fills gaps for the others, and its most states. Set
-        by hand: a third time changes little.
+        How often an ARX model with a prior fills gaps, and its most states. Set by hand.
     output_noises : tuple of float
         Variances of the noise in past outputs, one ARX model with a prior each. Set by hand: on
         parts of recordings, from 0.003 to 0.1, averages differ little.
@@ -188,7 +186,9 @@ class NoiseFits:
             return []
         records = self._lists
         for _ in range(self.rules.fillings):
-            records = self._refilled(records)
+            before, records = records, self._refilled(records)
+            if records is before:
+                break
         rules = [PriorRules(output_noise=variance) for variance in self.rules.output_noises]
         models = [RegularisedArx(*records, rule, self._seen) for rule in rules]
         return [x for x in models if x.determined and x.stable(min(self.start_radius, 1.0))]

@@ -72,7 +72,7 @@ class IdentificationSearch:
         Set by hand: in recordings it is mostly below 1.2, and without noise far above 2.
     samples : int
         Seen outputs per parameter of fits of maximum likelihood, at least, unless their order is
-        the lowest. An ARX model with fewer is averaged without a test. Set by hand, as for outputs
+        the lowest. A model with fewer is averaged without a test. Set by hand, as for outputs
         alone.
     most_unknown : int
         Missing inputs that are fitted together with the model, at most. Set by hand: the Jacobian
