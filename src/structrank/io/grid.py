@@ -9,7 +9,6 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from .regular import iso_times, numbers
 from .steps import UNITS, number_step, step_in_words, time_step, unit_of
@@ -212,6 +211,8 @@ def _fitted_step(places: np.ndarray, step: float, gridding: Gridding, clock: boo
 
     Steps are counted from place to place: over many, a small error of the first step adds up.
     """
+    from scipy.special import stdtrit
+
     slots = np.cumsum(np.rint(np.diff(places, prepend=places[0]) / step))
     if np.all(slots * step == places - places[0]):
         return step
