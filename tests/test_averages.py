@@ -182,13 +182,16 @@ def test_identify_averages_unless_an_order_or_a_noise_model_is_asked_for():
     always = IdentificationSearch(chance=2.0)
     model = identify(u, y, search=always)
     assert model.estimate is None
+    assert repr(model).endswith(", average with ARX models)")
     assert np.all(np.isnan(model.pole_errors))
     assert np.any(model.K)
     v = np.random.default_rng(8).standard_normal((300, 1))
     assert model.fit(v, truth.simulate(v))[0] > 90
     assert identify(u, y, search=replace(always, chance=0.0)).estimate is not None
     assert identify(u, y, 2, search=always).estimate is not None
-    assert identify(u, y, noise_model="white", search=always).estimate is not None
+    alone = identify(u, y, noise_model="white", search=always)
+    assert alone.estimate is not None
+    assert alone.method == "output error"
 
 
 def test_several_records_have_an_average_too():

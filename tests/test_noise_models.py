@@ -73,6 +73,7 @@ def test_models_of_inputs_fill_smooth_channels_and_leave_white_ones():
 def test_a_noise_model_is_found(gaps):
     u, y = record(TRUTH, 500, 3)
     model = identify(u, with_gaps(y, gaps, 4), 2, noise_model="innovations")
+    assert model.method == "prediction error"
     assert distance(model, TRUTH) < 0.2
     assert model.innovation_covariance[0, 0] == pytest.approx(0.25, rel=0.25)
     np.testing.assert_allclose(model.C @ model.K, TRUTH.C @ TRUTH.K, atol=0.25)
@@ -101,6 +102,7 @@ def test_outputs_that_no_input_drives_give_a_warning_and_their_mean():
     with pytest.warns(UserWarning, match="no model predicts"):
         model = identify(u, y)
     np.testing.assert_allclose(model.simulate(u)[:, 0], y.mean())
+    assert model.method == "mean of the outputs"
 
 
 def test_a_simulation_with_inputs_draws_noise_only_if_asked():

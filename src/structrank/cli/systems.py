@@ -112,8 +112,8 @@ def identify(
 ) -> None:
     """Find the system between columns of FILE.
 
-    It turns the inputs into the outputs. Empty cells and NaN in either are missing. Order and
-    poles are printed, and vibration modes with --dt. The matrices belong to x' = A x + B v,
+    It turns the inputs into the outputs. Empty cells and NaN in either are missing. Method, order
+    and poles are printed, and vibration modes with --dt. The matrices belong to x' = A x + B v,
     y = C x + D v + output_offset, v = u - input_offset.
 
     \b
@@ -157,7 +157,8 @@ def _finish(
 
         save_picture(plot, model.plot_poles, force=force)
     poles = ", ".join(_pole(pole) for pole in model.poles)
-    printing.tell(f"order     {model.order}\npoles     {poles}", quiet)
+    method = f"method    {model.method}\n" if model.method else ""
+    printing.tell(f"{method}order     {model.order}\npoles     {poles}", quiet)
     printing.tell_written(quiet, out, plot)
 
 

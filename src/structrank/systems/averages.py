@@ -130,7 +130,9 @@ def _noise_fit(whole: NoiseFits, model: StateSpace, *fixed: str) -> Fitted | Non
     likelihood, theta = _likelihood_at(whole, model, "A", "B", "C", "D", "output_offset", *fixed)
     theta = likelihood.maximize(theta, whole.rules.likelihood)
     value = -likelihood.value(theta)
-    return Fitted(predicting(likelihood.system(theta)), value) if np.isfinite(value) else None
+    if not np.isfinite(value):
+        return None
+    return Fitted(predicting(likelihood.system(theta)), value, "average with ARX models")
 
 
 def _likelihood_at(

@@ -43,6 +43,9 @@ class FittedModel(StateSpace):
         As for `StateSpace`.
     estimate : Estimate or None
         The fit, from which errors follow. None: they are not known.
+    method : str
+        How `identify` found the model: "prediction error", "output error", "ARX", "average with
+        ARX models" or "mean of the outputs". Empty for models of `realize_outputs`.
 
     Examples
     --------
@@ -53,19 +56,28 @@ class FittedModel(StateSpace):
     >>> model = identify(u, truth.simulate(u, rng=0), order=1)
     >>> bool(abs(model.poles[0] - 0.8) < 3 * model.pole_errors[0, 0] < 0.1)
     True
+    >>> model.method
+    'output error'
     """
 
     estimate: Estimate | None
+    method: str
 
-    def __init__(self, *matrices: Any, estimate: Estimate | None, **options: Any) -> None:
+    def __init__(
+        self, *matrices: Any, estimate: Estimate | None, method: str = "", **options: Any
+    ) -> None:
         super().__init__(*matrices, **options)
         object.__setattr__(self, "estimate", estimate)
+        object.__setattr__(self, "method", method)
 
     @classmethod
-    def of(cls, model: StateSpace, estimate: Estimate | None) -> FittedModel:
+    def of(cls, model: StateSpace, estimate: Estimate | None, method: str = "") -> FittedModel:
         """A system with the fit that it came from."""
         arrays = {field.name: getattr(model, field.name) for field in fields(StateSpace)}
-        return cls(**arrays, estimate=estimate)
+        return cls(**arrays, estimate=estimate, method=method)
+
+    def _shown(self) -> list[str]:
+        return [*super()._shown(), *([self.method] if self.method else [])]
 
     @cached_property
     def _log_covariances(self) -> tuple[NDArray, NDArray] | None:
@@ -79,7 +91,7 @@ class FittedModel(StateSpace):
         """Standard errors of the real and the imaginary part of each of the `poles`: shape (r, 2).
 
         They are computed on first access. They assume that the noise model is right, which
-        `residual_tests` tests. NaN if an ARX model or an average was chosen, which are no optimum
+        `residual_tests` tests. NaN if `method` is an ARX model or an average, which are no optimum
         of a fit.
         """
         if self._log_covariances is None:

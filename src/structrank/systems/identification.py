@@ -125,10 +125,10 @@ def identify(
     -------
     FittedModel
         A `StateSpace` with its noise in innovation form: `K` is zero if the noise is white. `x0` is
-        its state at the first sample of a single record. Standard errors of its poles, and of
-        frequencies and damping ratios, are `pole_errors` and `modes`; averages have none. If no
-        model predicts held-out outputs better than their mean and no order is given, the outputs of
-        the model are this mean, and a warning says so.
+        its state at the first sample of a single record. `method` says what was chosen. Standard
+        errors of its poles, and of frequencies and damping ratios, are `pole_errors` and `modes`;
+        ARX models and averages have none. If no model predicts held-out outputs better than their
+        mean and no order is given, the outputs of the model are this mean, and a warning says so.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def identify(
     >>> y[rng.random(300) < 0.2] = np.nan
     >>> model = identify(u, y)
     >>> model
-    StateSpace(order 2, 1 input, 1 output, spectral radius 0.8544)
+    StateSpace(order 2, 1 input, 1 output, spectral radius 0.8544, output error)
     >>> bool(np.allclose(model.impulse_response(50), truth.impulse_response(50), atol=1e-6))
     True
     """
@@ -175,7 +175,7 @@ def identify(
         fit = _at_rest(whole, look, best, fit, centre[:m] / scale[:m])
     model = in_units(fit.model, centre, scale)
     model = replace(model, x0=None, x0_covariance=None) if several else model
-    return FittedModel.of(replace(model, dt=dt), fit.estimate)
+    return FittedModel.of(replace(model, dt=dt), fit.estimate, fit.method)
 
 
 def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> None:
@@ -309,4 +309,4 @@ def _constant(whole: NoiseFits) -> Fitted:
     G = np.diag(np.nanmean((y - mean) ** 2, axis=0))
     B, C, D = np.zeros((1, m)), np.zeros((p, 1)), np.zeros((p, m))
     model = StateSpace([[0.0]], B, C, D, innovation_covariance=G, x0=[0.0], output_offset=mean)
-    return whole.judged(model)
+    return replace(whole.judged(model), method="mean of the outputs")

@@ -70,10 +70,11 @@ class FitRules:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A model, its log-likelihood, and the optimum that it is, if it is one."""
+    """A model, its log-likelihood, how it was found, and the optimum that it is, if it is one."""
 
     model: StateSpace
     loglikelihood: float
+    method: str = "ARX"
     estimate: Estimate | None = None
 
 
@@ -288,7 +289,7 @@ class NoiseFits:
         if len(self.outputs) == 1:
             first += [fit.parameters(replace(m, K=0 * m.K), m.x0) for m in others]
         theta = fit.maximize(min(first, key=fit.value), self.rules.likelihood)
-        return Fitted(fit.system(theta), -fit.value(theta), Estimate(fit, theta))
+        return Fitted(fit.system(theta), -fit.value(theta), "output error", Estimate(fit, theta))
 
     @property
     def _longest(self) -> int:
@@ -314,17 +315,10 @@ class NoiseFits:
         scaled = errors / counts
         variances = np.maximum(np.sum(scaled**2, axis=0), self.rules.floor**2)
         G = np.diag(variances)
-        model = StateSpace(
-            A,
-            B,
-            C,
-            D,
-            innovation_covariance=G,
-            x0=x0,
-            output_offset=offsets if self.offset else None,
-        )
+        offset = offsets if self.offset else None
+        model = StateSpace(A, B, C, D, innovation_covariance=G, x0=x0, output_offset=offset)
         value = -0.5 * np.sum(problem.seen.sum(axis=0) * (np.log(2 * np.pi * variances) + 1))
-        return Fitted(model, float(value), Estimate(problem, theta))
+        return Fitted(model, float(value), "output error", Estimate(problem, theta))
 
     def _innovations(self, order: int, others: Sequence[StateSpace]) -> Fitted | None:
         """Prediction-error fit, from the reduced ARX model or from other fits."""
@@ -335,8 +329,8 @@ class NoiseFits:
         if not np.any(np.isfinite(values)):
             return None
         theta = fit.maximize(thetas[int(np.argmin(values))], self.rules.likelihood)
-        value = -fit.value(theta)
-        return Fitted(predicting(fit.system(theta)), value, Estimate(fit, theta))
+        system = predicting(fit.system(theta))
+        return Fitted(system, -fit.value(theta), "prediction error", Estimate(fit, theta))
 
 
 def predicting(model: StateSpace) -> StateSpace:

@@ -315,9 +315,12 @@ class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
         return np.asarray(solve_discrete_lyapunov(self.A, self.noise_covariance[p:, p:]))
 
     def __repr__(self) -> str:
+        return f"StateSpace({', '.join(self._shown())})"
+
+    def _shown(self) -> list[str]:
+        """What the text of a system consists of."""
         m, p = self.input_count, self.output_count
-        inputs = f"{m} input{'s' if m > 1 else ''}, " if m else ""
-        return (
-            f"StateSpace(order {self.order}, {inputs}{p} output{'s' if p > 1 else ''}, "
-            f"spectral radius {spectral_radius_of(self.A):.4g})"
-        )
+        inputs = [f"{m} input{'s' if m > 1 else ''}"] if m else []
+        outputs = f"{p} output{'s' if p > 1 else ''}"
+        radius = f"spectral radius {spectral_radius_of(self.A):.4g}"
+        return [f"order {self.order}", *inputs, outputs, radius]
