@@ -84,6 +84,10 @@ def lowrank(stack, U, W, i):
     return LowRank(U[i].T, stack.kernel.columns_of(W[i]))
 
 
+class OwnHankel(Hankel):
+    """It may have products of its own, so it does not stack."""
+
+
 # -- one by one ---------------------------------------------------------------------------------
 
 
@@ -268,6 +272,7 @@ def test_a_limit_warns_once_and_proves_what_it_can():
             "operator",
         ),
         ([Problem(Hankel(9, 5, (1, 2)), np.ones((9, 1, 2)), 1.0)], ValueError, "without blocks"),
+        ([Problem(OwnHankel(9, window=5), np.ones(9), 1.0)], ValueError, "without blocks"),
     ],
 )
 def test_problems_that_do_not_stack(problems, error, text):

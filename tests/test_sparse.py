@@ -72,6 +72,16 @@ class TestSizes:
         B = structure_matrix(Indexed([[0, -1], [1, 0]])).toarray()
         np.testing.assert_array_equal(B, [[1, 0, 0, -1], [0, 0, 1, 0]])
 
+    def test_copies_of_an_entry_follow_each_other_in_the_order_of_vec(self):
+        index = np.random.default_rng(0).integers(-1, 4, (40, 30))
+        plus, minus = [], []
+        for entry in range(4):
+            places = np.flatnonzero(index.reshape(-1, order="F") == entry)
+            plus, minus = [*plus, *places[:-1]], [*minus, *places[1:]]
+        B = structure_matrix(Indexed(index))[: len(plus)].toarray()
+        np.testing.assert_array_equal(np.argmax(B, axis=1), plus)
+        np.testing.assert_array_equal(np.argmin(B, axis=1), minus)
+
 
 @pytest.mark.parametrize("kind", ["projection", "sparse"])
 def test_recovery_undoes_the_structure(structure, rng, kind):

@@ -151,6 +151,23 @@ def test_linear_operator_promotes_what_it_is_applied_to(rng):
     np.testing.assert_allclose(operator @ np.eye(6, dtype=int), dense(S, y), atol=1e-12)
 
 
+@pytest.mark.parametrize("product", ["matmul", "rmatmul"])
+def test_linear_operator_takes_several_columns_at_once(rng, monkeypatch, product):
+    S, shapes = Hankel(9, window=4), []
+    plain = getattr(S, product)
+
+    def counted(_, y, factor):
+        shapes.append(factor.shape)
+        return plain(y, factor)
+
+    monkeypatch.setattr(Hankel, product, counted)
+    operator = S.linear_operator(rng.standard_normal(9).astype("float32"))
+    assert operator.dtype == "float32"
+    columns = np.eye(6 if product == "matmul" else 4)[:, :3]
+    _ = (operator if product == "matmul" else operator.H) @ columns
+    assert shapes == [columns.shape]
+
+
 @pytest.mark.parametrize("n", [11, 14, 16])
 def test_lengths_that_cannot_be_split(rng, n, monkeypatch):
     """Long transforms need two factors of similar size; other lengths use SciPy."""

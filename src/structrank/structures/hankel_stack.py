@@ -37,7 +37,7 @@ class HankelStack:
     @classmethod
     def of(cls, structure: Structure) -> HankelStack:
         """Return the products for a structure, or raise an error if there are none."""
-        plain = isinstance(structure, Hankel) and type(structure) in (Hankel, Toeplitz)
+        plain = type(structure) in (Hankel, Toeplitz)
         if not plain or structure.block is not None:  # type: ignore[attr-defined]
             raise ValueError(
                 f"the structure is {structure!r}, but Hankel or Toeplitz without blocks is "
