@@ -259,6 +259,7 @@ class TestOfTheSearch:
         ratio = np.sum(z**2) / np.linalg.norm(S.to_dense(z)) ** 2
         problem = Problem(S, b, 0.3, Mask(seen))
         assert natural_lam(problem) == pytest.approx(ratio, rel=1e-12)
+        assert natural_lam(Problem(S, 1e-3 * b, 0.3, Mask(seen))) == pytest.approx(ratio, rel=1e-12)
         assert natural_lam(Problem(S, np.zeros(13), 0.3)) == 1.0
 
 

@@ -6,9 +6,21 @@ import numpy as np
 import pytest
 from conftest import LIBRARIES, to_library
 
-from structrank import Hankel, LowRank, Penalized, Problem, Stop, Weighted, gcgls
+from structrank import (
+    Hankel,
+    Huber,
+    Indexed,
+    LowRank,
+    Operator,
+    Penalized,
+    Problem,
+    Stop,
+    Weighted,
+    gcgls,
+)
 from structrank._array import gram, inner, orthonormal_columns, to_numpy
 from structrank.model.large_vectors import LARGE, gaussian
+from structrank.model.majorant import Majorant
 from structrank.model.starts import _digest
 
 
@@ -68,6 +80,23 @@ def test_objective_and_certificate_are_those_of_double_precision():
     best = gcgls(exact, lam=1.0, stop=Stop(xtol=None, rtol=None, gap=1e-7))
     assert best.objective * (1 - 1e-7) <= result.objective <= best.objective * (1 + 1e-4)
     assert (1 - result.gap) * result.objective <= best.objective
+
+
+def test_what_has_no_double_precision():
+    b = np.ones(6, np.float32)
+    S = Hankel(6, window=3)
+    plain = Problem(S, b, 1.0)
+    assert Penalized(plain, 1.0).in_double_precision().target.dtype == np.float64
+    moved = Indexed(S.index(), offset=np.eye(*S.shape))
+    operator = Operator(lambda y: 2 * y, lambda d: 2 * d)
+    for objective in (
+        Penalized(Problem(moved, b, 1.0), 1.0),
+        Penalized(Problem(S, b, 1.0, operator), 1.0),
+        Penalized(plain, 1.0, penalty="difference"),
+        Penalized(plain, 1.0, recovery="sparse"),
+        Majorant.at_matrix(plain, Huber(1.0), 1.0, X=LowRank(np.ones((3, 1)), np.ones((4, 1)))),
+    ):
+        assert objective.in_double_precision() is None
 
 
 def test_solver_with_gram_matrices_finds_the_same(monkeypatch):
