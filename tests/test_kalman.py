@@ -231,6 +231,17 @@ def test_the_size_of_chunks_does_not_matter(sizes):
         assert value == pytest.approx(expected, rel=1e-11)
 
 
+def test_every_chunk_belongs_to_one_group():
+    model = StateSpace(rotation(0.3), None, [[1.0, 0.0]], None, R=[[1.0]])
+    chunks = Chunks(*engine(model, np.zeros((101, 1))), Chunking(3, 100))
+    assert chunks.count > 2 * chunks.together
+    for start in range(chunks.count + 1):
+        groups = chunks.groups(start)
+        places = [i for group in groups for i in range(group.start, group.stop)]
+        assert places == list(range(start, chunks.count))
+        assert all(0 < group.stop - group.start <= chunks.together for group in groups)
+
+
 @pytest.mark.parametrize("kind", [float, complex])
 def test_matrices_that_change_with_time(kind):
     rng = np.random.default_rng(4)
@@ -422,9 +433,12 @@ def test_innovations_of_a_diffuse_start_are_those_of_a_known_one_later():
 # -- records -----------------------------------------------------------------------------------
 
 
-def test_several_records_are_independent():
+@pytest.mark.parametrize(
+    "start", [{}, {"x0": [3.0, -1.0], "x0_covariance": [[50.0, 5.0], [5.0, 30.0]]}]
+)
+def test_several_records_are_independent(start):
     rng = np.random.default_rng(8)
-    noise = {"Q": np.eye(2), "R": [[1.0]]}
+    noise = {"Q": np.eye(2), "R": [[1.0]], **start}
     model = StateSpace(rotation(0.4, 0.95), [[1.0], [0.5]], [[1.0, 0.0]], [[2.0]], **noise)
     pairs = [random_record(rng, model, n) for n in (50, 20, 83)]
     ys, us = [y for y, _ in pairs], [u for _, u in pairs]
@@ -537,6 +551,7 @@ def test_moments_of_draws(kind, start):
     n, estimate = 4000, model.smooth(y)
     draws = model.draws(n, y, rng=1)
     assert draws.shape == (n, 25, 2)
+    np.testing.assert_array_equal(model.draws(2, y), model.draws(2, y, rng=0))
     gaps = np.isnan(y)
     np.testing.assert_array_equal(draws[:, ~gaps], np.broadcast_to(y[~gaps], (n, (~gaps).sum())))
     spread = np.sqrt(estimate.output_variances[gaps])
@@ -631,6 +646,16 @@ def test_first_state():
     mixed = replace(model, x0_covariance=[[np.inf]], x0=[7.0])
     assert mixed.first_covariance[1].all()
     assert mixed.loglikelihood([1.0]) == pytest.approx(-0.5 * np.log(2 * np.pi))
+
+
+def test_the_unit_of_an_unknown_state_does_not_matter():
+    noise = {"Q": np.diag([0.1, 0.2]), "R": [[1.0]]}
+    model = StateSpace(np.diag([0.9, 0.5]), None, [[1.0, 1.0]], None, **noise)
+    noise["Q"] = np.diag([0.1e40, 0.2])
+    other = replace(model, C=[[1e-20, 1.0]], **noise)
+    y = model.simulate(steps=50, rng=1)
+    assert other.loglikelihood(y) == pytest.approx(model.loglikelihood(y) + np.log(1e20))
+    np.testing.assert_allclose(other.smooth(y).signals, model.smooth(y).signals, atol=1e-12)
 
 
 def test_partly_diffuse_start_equals_statsmodels():

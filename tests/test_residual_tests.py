@@ -45,6 +45,8 @@ def test_wrong_models_fail():
 def test_correlations_are_sums_over_pairs_that_are_seen():
     y, u = records(2)
     tests = MODEL.residual_tests(y[0], u[0], lags=3)
+    assert len(tests.autocorrelations) == 3
+    assert len(MODEL.residual_tests(y[0], u[0]).autocorrelations) == 20
     e = MODEL.smooth(y[0], u[0]).innovations[:, 0]
     pairs = [(e[t], e[t - 2]) for t in range(2, 400) if np.isfinite(e[t] + e[t - 2])]
     a, b = np.array(pairs).T
