@@ -10,7 +10,13 @@ from scipy.io import loadmat
 from scipy.stats import multivariate_normal
 
 from structrank import StateSpace, identify
-from structrank.systems.averages import averaged, averaged_if_doubtful, rejected, side_by_side
+from structrank.systems.averages import (
+    _with_noise,
+    averaged,
+    averaged_if_doubtful,
+    rejected,
+    side_by_side,
+)
 from structrank.systems.balanced import Balanced
 from structrank.systems.input_models import input_model
 from structrank.systems.maximum_likelihood import MaximumLikelihood
@@ -159,6 +165,17 @@ def test_fits_with_few_samples_are_averaged_without_a_test():
         assert (averaged_if_doubtful(look, best, fit) is not fit) == taken
     look.doubt = lambda model: 1.5  # a pole at the bound
     assert averaged_if_doubtful(look, best, fit) is fit
+
+
+def test_the_gain_of_an_average_changes_where_the_likelihood_pays_for_it():
+    truth = replace(SLOW, K=[[0.8]], innovation_covariance=[[0.3]])
+    u = np.random.default_rng(14).standard_normal((600, 1))
+    y = truth.simulate(u, rng=14)
+    for samples, gain in ((600, 0.8), (6, 0.0)):
+        whole = fits(u[:samples], y[:samples])
+        found = _with_noise(whole, replace(truth, K=[[0.0]]))
+        assert found.model.K[0, 0] == pytest.approx(gain, abs=0.15 * gain)
+        np.testing.assert_array_equal(found.model.B, truth.B)
 
 
 def test_few_samples_do_not_change_the_gain_of_an_average():

@@ -41,6 +41,12 @@ LEFT_OUT = {  # the step given and found, and all rows: + stands before those th
     "tiny": (None, "1e-09", "1e-9, 2e-9, +3e-09, 4e-9"),
     "huge": (None, "1e+20", "1e20, 2e20, +3e+20, 4e20"),
     "years": (None, "10", "1900, 1910, +1920, 1930"),
+    "seconds since 1970": (None, "0.1", "1700000000.1, 1700000000.2, +1700000000.3, 1700000000.4"),
+    "not from zero": (None, "1", "10.01, 11.01, +12.01, 13.01"),
+    "not at full hours": (None, "1 h", "2024-05-31 10:01:00, 2024-05-31 11:01:00,"
+                          " +2024-05-31 12:01:00, 2024-05-31 13:01:00"),
+    "nearly 30 min": (None, "29.4243 min", "2024-05-20 10:00:00, 2024-05-20 10:29:25.460000,"
+                      " +2024-05-20 10:58:50.920000, 2024-05-20 11:28:16.380000"),
     "seconds": (None, "1 s", "2024-05-31 10:00:00, 2024-05-31 10:00:01, +2024-05-31 10:00:02,"
                 " 2024-05-31 10:00:03"),
     "no seconds": (None, "30 min", "2024-05-31T10:00, 2024-05-31T10:30, +2024-05-31T11:00,"
@@ -50,6 +56,11 @@ LEFT_OUT = {  # the step given and found, and all rows: + stands before those th
                          " 2024-05-31 10:00:02"),
     "offsets": (None, "12 h", "2024-05-31 00:00+02:00, 2024-05-31 12:00+02:00,"
                 " +2024-06-01 00:00+02:00, 2024-06-01 12:00+02:00"),
+    "local midnights": (None, "1 d", "2024-03-30 00:00+01:00, 2024-03-31 00:00+01:00,"
+                        " 2024-04-01 00:00+02:00, +2024-04-02 00:00+02:00,"
+                        " 2024-04-03 00:00+02:00"),
+    "local months": (None, "1 month", "2024-02-01 00:00+01:00, 2024-03-01 00:00+01:00,"
+                     " +2024-04-01 00:00+01:00, 2024-05-01 00:00+02:00"),
     "days": (None, "1 d", "2024-02-27, 2024-02-28, +2024-02-29, 2024-03-01, 2024-03-02"),
     "weeks": (None, "1 w", "2024-02-27, 2024-03-05, +2024-03-12, 2024-03-19"),
     "months": (None, "1 month", "2024-01, 2024-02, +2024-03, 2024-04"),
@@ -157,6 +168,53 @@ def test_steps_of_clocks_that_are_not_usual(step):
     assert f"with step {step}: 2 rows without values were added" in found.notes[0]
 
 
+FEW = {  # three or four rows hardly tell the error of their step
+    "1.5": ["0", "1.5", "3.01"],
+    "2.5": ["0", "2.5", "5.1", "7.5"],
+    "1.5 min": after([0, 90, 181]),
+    "25 s": after([0, 25, 51, 75]),
+}
+
+
+@pytest.mark.parametrize("step", FEW)
+def test_few_rows_have_the_step_near_them(step):
+    found = made(FEW[step])
+    assert f"with step {step}: 1 time was moved" in found.notes[0]
+    assert len(found.index) == len(FEW[step])
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "gap", "jitter", "right"),
+    [
+        (7.3, 100, 300, 0.05, 40),
+        (7.3, 15, 200, 0.1, 0),
+        (600.0, 50, 300, 0.1, 39),
+        (60.0, 3, 20, 0.05, 30),
+    ],
+)
+def test_long_gaps_have_the_right_number_of_rows_or_are_refused(size, count, gap, jitter, right):
+    """Steps of clocks are known; others have an error, which adds up."""
+    slots = np.append(np.arange(count), np.arange(count) + count + gap)
+    rows, errors = [], []
+    for seed in range(40):
+        moved = slots + np.random.default_rng(seed).uniform(-jitter, jitter, 2 * count)
+        try:
+            rows.append(len(made(after(size * moved)).index))
+        except FileError as error:
+            errors.append(str(error))
+    assert set(rows) <= {2 * count + gap}
+    assert len(rows) >= right
+    words = f"not how many of them are between rows {count} and {count + 1}: pass the step"
+    assert all(words in error for error in errors)
+
+
+def test_jittered_rows_start_at_a_round_place():
+    jitter = np.random.default_rng(2).uniform(-4, 4, 50)
+    for start, first in ((0, "10:00:00"), (900, "10:15:00"), (60, "10:01:00")):
+        assert made(after(start + 3600 * np.arange(50) + jitter)).index[0] == f"2024-05-20 {first}"
+    assert made([str(x) for x in 3.3 + np.arange(50) + 0.01 * jitter]).index[0] == "3.3"
+
+
 def test_few_jittered_numbers_keep_their_places():
     assert (
         made(["1", "2", "3.5", "4"])
@@ -196,6 +254,7 @@ REFUSED = {  # index, step, what the error says
     "far too many": (["0", "1", "2", "1e12"], None, "would have 1000000000001 rows instead of 4"),
     "too many months": (["1900-01-01", "1950-01-01", "2000-01-01"], "1month", "with step 1 month"),
     "uneven": (["0", "1", "2", "3.45", "4", "5"], None, "not near equal steps of"),
+    "tiny": (["0", "1", "2"], 1e-300, r"would have 2.0e\+300 rows"),
     "not a step": (["2024-01-01", "2024-01-02", "2024-01-03"], "1x", "the step is '1x', but a time "
                    "such as 30s"),
     "no months": (["2024-01-01", "2024-01-03", "2024-01-05"], "1month", "the times do not follow "
@@ -229,6 +288,7 @@ STEPS = {  # of times: how many of which unit
     "h": (1, "h"), "1.5h": (1.5, "h"), ".5 hours": (0.5, "h"), "1d": (1, "d"), "2 days": (2, "d"),
     "1w": (1, "w"), "2 weeks": (2, "w"), "20ms": (20, "ms"), "1 millisecond": (1, "ms"),
     "10mins": (10, "min"), "2hrs": (2, "h"), "1MS": (1, "month"), "ME": (1, "month"),
+    "2M": (2, "month"), "2m": (2, "min"),
     "1month": (1, "month"), "3 months": (3, "month"), "1b": (1, "business day"),
     "2 business days": (2, "business day"),
 }  # fmt: skip

@@ -209,3 +209,40 @@ def test_integrators_have_no_such_model():
     u, y = record(300, 7)
     assert len(noise_fits(u, y).regularised) == 2
     assert noise_fits(u, y, integrators=1).regularised == []
+
+
+@pytest.mark.parametrize(
+    ("lengths", "lags"), [((6,), 2), ((40,), 8), ((200,), 16), ((2000,), 30), ((9, 50, 9), 8)]
+)
+def test_lags_follow_the_length_of_the_records(lengths, lags):
+    """One per 12 samples, 8 at least and 30 at most, but a third of the longest record."""
+    u, y = record(sum(lengths), 9)
+    cuts = np.cumsum(lengths)[:-1]
+    assert RegularisedArx(np.split(u, cuts), np.split(y, cuts)).arx.lags == lags
+
+
+def test_each_output_is_predicted_often_enough():
+    u, y = record(100, 10)
+    for seen, determined in ((14, False), (15, True)):  # more than 2 inputs and 12 samples
+        rows = np.ones(y.shape, dtype=bool)
+        rows[: 100 - seen, 1] = False
+        assert RegularisedArx([u], [y], PriorRules(), [rows]).determined == determined
+
+
+def test_models_predict_what_is_seen_after_gaps_are_filled_twice(monkeypatch):
+    u, y = record(400, 11)
+    gaps = np.random.default_rng(2).random(y.shape) < 0.3
+    fits = noise_fits(u, np.where(gaps, np.nan, y))
+    calls, refilled = [], NoiseFits._refilled
+
+    def counted(self, records):
+        calls.append(records)
+        return refilled(self, records)
+
+    monkeypatch.setattr(NoiseFits, "_refilled", counted)
+    for model in fits.regularised:
+        np.testing.assert_array_equal(model.seen[0], ~gaps)
+        np.testing.assert_array_equal(model.inputs[0], u)
+    assert len(calls) == 2
+    assert calls[0] is fits._lists
+    assert np.linalg.norm(calls[1][1][0] - y) < 0.5 * np.linalg.norm(calls[0][1][0] - y)

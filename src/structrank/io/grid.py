@@ -4,51 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import numpy as np
 
+from .equal_steps import Grid, Gridding, check_growth, equal_steps, rounding
 from .regular import iso_times, numbers
-from .steps import UNITS, number_step, step_in_words, time_step, unit_of
+from .steps import UNITS, number_step, time_step
 from .table import FileError, Table
 
 DAY, MONTH = np.timedelta64(1, "D"), np.timedelta64(1, "M")
-
-
-@dataclass(frozen=True)
-class Gridding:
-    """How regular times are found.
-
-    Parameters
-    ----------
-    jitter : float
-        Largest distance of a time from its regular place, as a fraction of a step. Chosen: below
-        one half, at which the place is undecided, with a margin for the step found.
-    plain : float
-        Largest relative difference between the step found and a usual one (10 min, 1 h, ...) that
-        is taken instead. Chosen: above the error of the median of jittered steps.
-    doubt : float
-        Probability that jitter alone brings the step found farther from the true one, on one side,
-        than the largest difference to a step with one or two digits that is taken instead. Usual:
-        three standard errors of a normal distribution.
-    growth : int
-        Most rows after, per row before. Chosen: more would be mostly gaps.
-    """
-
-    jitter: float = 0.3
-    plain: float = 0.02
-    doubt: float = 0.00135
-    growth: int = 20
-
-
-class Grid(NamedTuple):
-    """Regular places: the slot of each row, the place of each slot, and the step in words."""
-
-    slots: np.ndarray
-    places: np.ndarray
-    step: str
 
 
 def regularized(
@@ -100,18 +66,20 @@ def regularized(
     if times is None:
         assert places is not None
         order = np.argsort(places, kind="stable")
-        grid = _even(places[order], number_step(step), gridding)
+        grid = equal_steps(places[order], number_step(step), gridding)
         _check_slots(grid, [cells[k] for k in order], gridding)
         labels = _number_labels(grid.places, cells)
         moved = np.abs(grid.places[grid.slots] - places[order])
     else:
-        times = _one_offset(times)
+        zones, times = [time.tzinfo for time in times], _one_clock(times)
         order = np.argsort(np.array([t.replace(tzinfo=None) for t in times], "datetime64[us]"))
         sorted_times = [times[k] for k in order]
         grid, new = _time_grid(sorted_times, step, gridding)
         _check_slots(grid, [cells[k] for k in order], gridding)
-        labels = [_time_label(time, cells[0]) for time in new]
         moves = [abs(new[slot] - t) for slot, t in zip(grid.slots, sorted_times, strict=True)]
+        if times[0].tzinfo is None:
+            new = _in_zones(new, grid.slots, [zones[k] for k in order])
+        labels = [_time_label(time, cells[0]) for time in new]
         moved = np.array([move.total_seconds() for move in moves])
     return _placed(table, grid, order, labels, moved, in_seconds=times is not None)
 
@@ -129,7 +97,7 @@ def _placed(
     assert table.index is not None
     values = np.full((len(labels), *table.values.shape[1:]), np.nan, dtype=table.values.dtype)
     values[grid.slots] = table.values[order]
-    exact = moved <= 1e-9 * np.max(np.abs(np.diff(grid.places)))
+    exact = moved <= rounding(grid.places, grid.places[1] - grid.places[0])
     for row, slot in zip(order[exact], grid.slots[exact], strict=True):
         labels[slot] = str(table.index[row])  # as it was written
     done = []
@@ -158,90 +126,7 @@ def _check_slots(grid: Grid, cells: Sequence[str], gridding: Gridding) -> None:
             f"{first} and {second} are less than a step of {grid.step} apart: remove one of them, "
             "or pass a smaller step (--step, step=...)"
         )
-    _check_growth(len(grid.places), len(cells), grid.step, gridding)
-
-
-def _check_growth(after: int, before: int, step: str, gridding: Gridding) -> None:
-    """Raise an error if most rows would be empty."""
-    if after > gridding.growth * before:
-        raise FileError(
-            f"with step {step} the index would have {after} rows instead of {before}: pass a "
-            "larger step (--step, step=...)"
-        )
-
-
-def _even(
-    places: np.ndarray, step: float | None, gridding: Gridding, *, clock: bool = False
-) -> Grid:
-    """Equal steps, given or the usual one between neighbours; an error if places are far off."""
-    found = _usual_step(np.diff(places)) if step is None else step
-    if not 0 < found < np.inf:
-        raise FileError(
-            "the index has no step that many rows share, or one below zero: pass the step (--step, "
-            "step=...)"
-        )
-    if step is None:
-        usual = _plain_step(found, gridding) if clock else None
-        found = _fitted_step(places, found, gridding, clock) if usual is None else usual
-    slots = np.rint((places - places[0]) / found)
-    first = places[0] + np.median(places - places[0] - found * slots)
-    if abs(first - found * np.rint(first / found)) <= gridding.plain * found:
-        first = found * np.rint(first / found)  # a whole number of steps
-    slots = np.rint((places - first) / found).astype(int)
-    off = np.abs(places - first - found * slots)
-    if np.max(off) > gridding.jitter * found:
-        raise FileError(
-            f"the times are not near equal steps of {step_in_words(found, clock)} (row "
-            f"{int(np.argmax(off)) + 1}): pass another step (--step, step=...)"
-        )
-    first, slots = first + found * slots[0], slots - slots[0]
-    _check_growth(int(slots[-1]) + 1, len(places), step_in_words(found, clock), gridding)
-    return Grid(slots, first + found * np.arange(slots[-1] + 1), step_in_words(found, clock))
-
-
-def _usual_step(steps: np.ndarray) -> float:
-    """The median of those steps that are near the shorter ones."""
-    short = np.quantile(steps, 0.25)
-    near = steps[np.abs(steps - short) <= 0.5 * short]
-    return float(np.median(near)) if len(near) else 0.0
-
-
-def _fitted_step(places: np.ndarray, step: float, gridding: Gridding, clock: bool) -> float:
-    """The step of a line through the places, rounded if the places do not tell it from that.
-
-    Steps are counted from place to place: over many, a small error of the first step adds up.
-    """
-    from scipy.special import stdtrit
-
-    slots = np.cumsum(np.rint(np.diff(places, prepend=places[0]) / step))
-    if np.all(slots * step == places - places[0]):
-        return step
-    line = float(np.polyfit(slots, places, 1)[0])
-    error = np.std(places - line * slots, ddof=2) / (np.std(slots) * np.sqrt(len(slots)))
-    near = max(-stdtrit(len(slots) - 2, gridding.doubt) * error, 1e-6 * line / slots[-1])
-    scale = UNITS[unit_of(line)] if clock else 1.0
-    for digits in (1, 2):
-        plain = float(f"{line / scale:.{digits}g}") * scale
-        left = places - plain * slots
-        most = (gridding.jitter - gridding.plain) * plain
-        if abs(plain - line) <= near and np.max(np.abs(left - np.median(left))) <= most:
-            return plain
-    return line
-
-
-def _plain_step(step: float, gridding: Gridding) -> float | None:
-    """A usual step of clocks, in seconds, if one is near."""
-    parts_of_minutes, parts_of_days = (1, 2, 5, 10, 15, 20, 30), (1, 2, 3, 4, 6, 8, 12)
-    usual = np.concatenate(
-        [
-            UNITS["s"] * np.array(parts_of_minutes),
-            UNITS["min"] * np.array(parts_of_minutes),
-            UNITS["h"] * np.array(parts_of_days),
-            [UNITS["d"], UNITS["w"]],
-        ]
-    )
-    near = float(usual[np.argmin(np.abs(usual - step))])
-    return near if abs(near - step) <= gridding.plain * near else None
+    check_growth(len(grid.places) - 1, len(cells), grid.step, gridding)
 
 
 def _time_grid(
@@ -262,7 +147,7 @@ def _time_grid(
     start = times[0].replace(hour=0, minute=0, second=0, microsecond=0)
     seconds = np.array([(time - start).total_seconds() for time in times])
     size = None if given is None else given[0] * UNITS[given[1]]
-    grid = _even(seconds, size, gridding, clock=True)
+    grid = equal_steps(seconds, size, gridding, clock=True)
     return grid, [start + timedelta(seconds=round(float(s), 6)) for s in grid.places]
 
 
@@ -301,11 +186,21 @@ def _business_days(days: np.ndarray, given: tuple[float, str] | None) -> Grid | 
     return Grid(slots, np.busday_offset(days[0], np.arange(slots[-1] + 1)), "1 business day")
 
 
-def _one_offset(times: Sequence[datetime]) -> list[datetime]:
-    """Times with the same offset, that of UTC if they have several."""
+def _one_clock(times: Sequence[datetime]) -> list[datetime]:
+    """Times with the same offset; local times where only offsets change from day to day; or UTC."""
     if len({time.utcoffset() for time in times}) == 1:
         return list(times)
+    if len({time.time() for time in times}) == 1:
+        return [time.replace(tzinfo=None) for time in times]
     return [time.astimezone(UTC) for time in times]
+
+
+def _in_zones(
+    times: Sequence[datetime], slots: np.ndarray, zones: Sequence[tzinfo | None]
+) -> list[datetime]:
+    """Local times with their offsets; rows that were left out have that of the row before."""
+    rows = np.searchsorted(slots, np.arange(len(times)), side="right") - 1
+    return [time.replace(tzinfo=zones[row]) for time, row in zip(times, rows, strict=True)]
 
 
 def _time_label(time: datetime, like: str) -> str:
@@ -321,9 +216,13 @@ def _time_label(time: datetime, like: str) -> str:
 
 
 def _number_labels(places: np.ndarray, cells: Sequence[str]) -> list[str]:
-    """Places as text: whole numbers where all are, else with as many digits as steps need."""
+    """Places as text: whole numbers where all are, else with the digits that steps need.
+
+    Digits that are rounding are left out.
+    """
     if all(re.fullmatch(r"[+-]?\d+", cell) for cell in cells) and np.all(places == np.rint(places)):
         return [str(int(place)) for place in places]
     step = abs(places[1] - places[0])
-    digits = max(0, int(np.ceil(-np.log10(step))) + 6)
+    needed, known = np.ceil(-np.log10(step)) + 6, -np.log10(rounding(places, step))
+    digits = max(0, int(min(needed, known)))
     return [repr(round(float(place), digits)) for place in places]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .local_times import daily_clock, in_zone
 from .regular import follows_calendar, irregular_cell, season, uneven_place
 
 
@@ -117,14 +118,17 @@ def following(index: Any, count: int) -> Any:
                 f"the times run backwards ({index[0]}, {index[1]}, ...), but the forecast is what "
                 "comes after the last one: pass samples.sort_index(), or regular=True"
             )
-        freq = _calendar_step(index)
-        if freq is not None:
+        freq, local = _calendar_step(index), daily_clock(index)
+        if freq is not None and local.tz is not None:
             return pd.date_range(last, periods=count + 1, freq=freq, name=index.name)[1:]
+        if freq is not None:
+            times = pd.date_range(local[-1], periods=count + 1, freq=freq, name=index.name)[1:]
+            return in_zone(times, index.tz)
         if (months := _months_between(index)) is not None:
-            return pd.DatetimeIndex(
-                [last + pd.DateOffset(months=int(k * months)) for k in ahead], name=index.name
-            )
-        if (usual := season(index.to_numpy().astype("datetime64[D]"))) is not None:
+            times = [local[-1] + pd.DateOffset(months=int(k * months)) for k in ahead]
+            return in_zone(pd.DatetimeIndex(times, name=index.name), index.tz)
+        days = index.tz_localize(None).to_numpy().astype("datetime64[D]")
+        if (usual := season(days)) is not None:
             return pd.DatetimeIndex(_next_in_season(index, usual, count), name=index.name)
     if len(index) < 2:
         raise ValueError(
@@ -154,10 +158,11 @@ def _next_in_season(index: Any, usual: np.ndarray, count: int) -> list[Any]:
     import pandas as pd
 
     last, year = index[-1], 0
+    local = last.tz_localize(None)
     ahead: list[Any] = []
     while len(ahead) < count:
         days = [pd.Timestamp(day) + pd.DateOffset(years=year) for day in usual]
-        times = [d.tz_localize(last.tz) + (last - last.normalize()) for d in days]
+        times = in_zone(pd.DatetimeIndex(days) + (local - local.normalize()), last.tz)
         ahead += [time for time in times if time > last]
         year += 1
     return ahead[:count]
@@ -183,9 +188,10 @@ def _calendar_step(index: Any) -> Any:
 
     if index.freq is not None:
         return index.freq
-    freq = pd.DatetimeIndex(index, freq="infer").freq
+    local = daily_clock(index)
+    freq = pd.DatetimeIndex(local, freq="infer").freq
     if freq is None:
         return None
-    steps = pd.date_range(index[0], periods=len(index), freq=freq)
+    steps = pd.date_range(local[0], periods=len(local), freq=freq)
     # pandas infers "third Friday of the month" although some of them may be missing.
-    return freq if steps.equals(pd.DatetimeIndex(index)) else None
+    return freq if steps.equals(pd.DatetimeIndex(local)) else None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .grid import regularized
+from .local_times import daily_clock, in_zone
 from .table import Table
 
 DONE = "regular"  # the entry of `attrs` that says what was done
@@ -79,7 +80,7 @@ def _number(index: Any, step: Any) -> Any:
     """The step of an index of durations in seconds; others stay."""
     import pandas as pd
 
-    if step is None or not isinstance(index, pd.TimedeltaIndex):
+    if not isinstance(index, pd.TimedeltaIndex) or not isinstance(step, str):
         return step
     return pd.Timedelta(step).total_seconds()
 
@@ -112,16 +113,20 @@ def _cells(index: Any, step: Any) -> tuple[list[str], Callable[[Any], Any]]:
         return [str(entry) for entry in index], lambda cells: pd.Index(
             pd.to_numeric(cells) if numeric else cells, name=name
         )
-    zone = index.tz
-    local = zone is not None and len(set(index.time)) == 1  # the same time of each day
-    plain = index if zone is None else index.tz_localize(None)
-    if zone is not None and not local:
+    zone, plain = index.tz, daily_clock(index)
+    local = plain.tz is None
+    if not local:
         plain = index.tz_convert("UTC").tz_localize(None)
+    written = [time.isoformat(sep=" ") for time in plain.to_pydatetime()]
 
     def times(cells: Any) -> Any:
         found = pd.DatetimeIndex(pd.to_datetime(cells, format="ISO8601"), name=name)
         if zone is None:
             return found
-        return found.tz_localize(zone) if local else found.tz_localize("UTC").tz_convert(zone)
+        if not local:
+            return found.tz_localize("UTC").tz_convert(zone)
+        known = dict(zip(written, index, strict=True))  # of two equal local times, either may be
+        pairs = zip(cells, in_zone(found, zone), strict=True)
+        return pd.DatetimeIndex([known.get(cell, time) for cell, time in pairs], name=name)
 
-    return [time.isoformat(sep=" ") for time in plain.to_pydatetime()], times
+    return written, times

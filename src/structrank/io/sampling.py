@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .local_times import daily_clock
 from .regular import is_monthly, uneven_place
 from .saved_results import savable
 
@@ -177,12 +178,14 @@ def _of_times(index: Any) -> Sampling | None:
     """Sampling of an index of times; whole months are parts of a year."""
     import pandas as pd
 
+    if index.dtype.kind == "M":
+        index = daily_clock(pd.DatetimeIndex(index))
     places = pd.TimedeltaIndex(index - index[0]).to_numpy() / np.timedelta64(1, "s")
     seconds = float(places[-1]) / (len(places) - 1)
     if seconds <= 0:
         return None
     if index.dtype.kind == "M" and seconds >= (LONGEST_MONTH - 3) * DAY_SECONDS:
-        local = pd.DatetimeIndex(index).tz_localize(None).to_numpy()
+        local = index.tz_localize(None).to_numpy()
         months = np.diff(local.astype("datetime64[M]").astype(int))
         if months[0] and is_monthly(local.astype("datetime64[D]")):
             step = float(months[0]) / MONTHS_OF_YEAR

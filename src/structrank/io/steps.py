@@ -9,7 +9,8 @@ from .table import FileError
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 LONG_UNITS = {
     **{"sec": "s", "second": "s", "m": "min", "t": "min", "minute": "min"},
-    **{"hr": "h", "hour": "h", "MS": "month", "ME": "month"},  # pandas: months' starts and ends
+    **{"hr": "h", "hour": "h"},
+    **{"M": "month", "MS": "month", "ME": "month"},  # pandas: months, their starts and ends
     **{"day": "d", "week": "w", "millisecond": "ms", "month": "month"},
     **{"b": "business day", "business day": "business day"},
 }

@@ -51,7 +51,8 @@ def rejected(whole: NoiseFits, fit: Fitted, search: IdentificationSearch) -> boo
     if estimate is not None and isinstance(estimate.fit, MaximumLikelihood):
         likelihood, theta = estimate.fit, estimate.theta
     else:
-        likelihood, theta = _likelihood_at(whole, fit.model)
+        likelihood = whole.likelihood(fit.model.order)
+        theta = likelihood.parameters(fit.model, _first_states(whole, fit.model))
     if not np.isfinite(likelihood.value(theta)):
         return False
     inputs, errors = zip(*likelihood.innovations(theta), strict=True)
@@ -119,27 +120,24 @@ def _with_noise(whole: NoiseFits, model: StateSpace) -> Fitted | None:
     K changes only if the likelihood gains more than its numbers cost by the Bayesian criterion: few
     samples do not determine it.
     """
-    kept, free = _noise_fit(whole, model, "K"), _noise_fit(whole, model)
+    states = _first_states(whole, model)
+    kept, free = _noise_fit(whole, model, states, "K"), _noise_fit(whole, model, states)
     if kept is None or free is None:
         return kept or free
     price = 0.5 * model.K.size * np.log(whole.seen_count)
     return free if free.loglikelihood > kept.loglikelihood + price else kept
 
 
-def _noise_fit(whole: NoiseFits, model: StateSpace, *fixed: str) -> Fitted | None:
-    likelihood, theta = _likelihood_at(whole, model, "A", "B", "C", "D", "output_offset", *fixed)
-    theta = likelihood.maximize(theta, whole.rules.likelihood)
+def _noise_fit(whole: NoiseFits, model: StateSpace, states: NDArray, *fixed: str) -> Fitted | None:
+    likelihood = whole.likelihood(model.order, "A", "B", "C", "D", "output_offset", *fixed)
+    theta = likelihood.maximize(likelihood.parameters(model, states), whole.rules.likelihood)
     value = -likelihood.value(theta)
     if not np.isfinite(value):
         return None
     return Fitted(predicting(likelihood.system(theta)), value, "average with ARX models")
 
 
-def _likelihood_at(
-    whole: NoiseFits, model: StateSpace, *fixed: str
-) -> tuple[MaximumLikelihood, NDArray]:
-    """The likelihood, and its parameters for a model that starts where outputs fit the samples."""
-    likelihood = whole.likelihood(model.order, *fixed)
+def _first_states(whole: NoiseFits, model: StateSpace) -> NDArray:
+    """The states from which the simulated outputs of each record fit its samples."""
     pairs = zip(whole.known_inputs, whole.outputs, strict=True)
-    states = np.array([first_state(model, u, y) for u, y in pairs])
-    return likelihood, likelihood.parameters(model, states)
+    return np.array([first_state(model, u, y) for u, y in pairs])

@@ -91,8 +91,7 @@ class FittedModel(StateSpace):
         """Standard errors of the real and the imaginary part of each of the `poles`: shape (r, 2).
 
         They are computed on first access. They assume that the noise model is right, which
-        `residual_tests` tests. NaN if `method` is an ARX model or an average, which are no optimum
-        of a fit.
+        `residual_tests` tests. NaN if the model is not the optimum of a fit: see `method`.
         """
         if self._log_covariances is None:
             return np.full((self.order, 2), np.nan)

@@ -78,8 +78,9 @@ def identify(
        tests), the result is the average of this model and of ARX models with up to 30 lags and
        a prior on their coefficients, reduced to the largest of their orders; so it is if fewer than
        four outputs per parameter are seen, because the tests find little then. There is no average
-       if an order or a noise model is asked for, if next to no noise is left, with integrators, or
-       if averages simulate the held-out stretches with twice the error.
+       if an order or a noise model is asked for, if next to no noise is left, with integrators or
+       other poles at their bound, if an output is seen too rarely for such ARX models, or if
+       averages simulate the held-out stretches with twice the error.
 
     Parameters
     ----------
@@ -127,8 +128,8 @@ def identify(
         A `StateSpace` with its noise in innovation form: `K` is zero if the noise is white. `x0` is
         its state at the first sample of a single record. `method` says what was chosen. Standard
         errors of its poles, and of frequencies and damping ratios, are `pole_errors` and `modes`;
-        ARX models and averages have none. If no model predicts held-out outputs better than their
-        mean and no order is given, the outputs of the model are this mean, and a warning says so.
+        only fits have them. If no model predicts held-out outputs better than their mean and no
+        order is given, the outputs of the model are this mean, and a warning says so.
 
     Examples
     --------
