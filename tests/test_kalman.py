@@ -11,12 +11,13 @@ from literal_kalman import literal_smoother
 from scipy.linalg import block_diag
 
 from structrank import StateSpace
-from structrank.systems.boundaries import Boundaries
+from structrank.systems.boundaries import SURE, Boundaries
 from structrank.systems.chunks import Chunking, Chunks, Gaussian, Records
 from structrank.systems.likelihood import log_likelihood, value_and_gradient
 from structrank.systems.smoothing import smoothed
 
 RELATIVE = 1e-8
+CHAIN = np.eye(4) + np.eye(4, k=1)  # integrators: cubic polynomials, which few samples hardly tell
 
 
 def rotation(omega, rho=1.0):
@@ -179,12 +180,14 @@ def test_several_groups_of_chunks():
     Q = np.diag([0.0, 0.0] + [0.1] * 18)
     first = {"x0": np.ones(20), "x0_covariance": np.eye(20)}
     model = StateSpace(A, None, gaussian(rng, 1, 20), None, Q=Q, R=[[1.0]], **first)
-    ys = [random_record(rng, model, 4000)[0] for _ in range(2)]
+    n = 4001
+    ys = [random_record(rng, model, n)[0] for _ in range(2)]
     chunks = Chunks(
         engine(model, ys[0])[0],
-        Records(np.zeros((4000, 1, 1, 2)), np.zeros((4000, 1, 2), dtype=bool), None),
+        Records(np.zeros((n, 1, 1, 2)), np.zeros((n, 1, 2), dtype=bool), None),
     )
     assert chunks.count > chunks.together
+    assert n % chunks.length
     for y, estimate in zip(ys, model.smooth(ys), strict=True):
         expected = model.to_statsmodels(y).smooth()
         assert model.loglikelihood(y) == pytest.approx(expected.llf, rel=RELATIVE)
@@ -229,6 +232,45 @@ def test_the_size_of_chunks_does_not_matter(sizes):
         expected = model.loglikelihood(y)
         value = Boundaries(Chunks(*engine(model, y), sizes)).loglikelihood[0, 0]
         assert value == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("samples", range(1, 7))
+def test_records_of_few_samples_equal_the_literal_filter(samples):
+    rng = np.random.default_rng(samples)
+    first = {"x0": [1.0, -1.0], "x0_covariance": covariance(rng, 2)}
+    noise = {"Q": covariance(rng, 2), "R": covariance(rng, 2)}
+    model = StateSpace(rotation(0.3, 0.9), None, gaussian(rng, 2, 2), None, **noise, **first)
+    y, _ = random_record(rng, model, samples)
+    twin, estimate = literal(model, y), model.smooth(y)
+    assert model.loglikelihood(y) == pytest.approx(twin.loglikelihood, rel=RELATIVE)
+    assert model.loglikelihood_gradient(y)[0] == pytest.approx(twin.loglikelihood, rel=RELATIVE)
+    close(estimate.states, twin.states)
+    close(estimate.state_variances, np.einsum("tii->ti", twin.covariances))
+
+
+def test_chunks_are_unsure_until_the_past_determines_the_first_state():
+    """The least eigenvalue of the information about it, scaled to ones, tells; R is one."""
+    model = StateSpace(CHAIN, None, [[1.0, 0.0, 0.0, 0.0]], None, R=[[1.0]])
+    y = np.where(np.random.default_rng(2).random((300, 1)) < 0.4, np.nan, 1.0)
+    boundaries = Boundaries(Chunks(*engine(model, y), Chunking(4)))
+    rows = [model.C @ np.linalg.matrix_power(model.A, t) for t in range(300)]
+    sure = []
+    for samples in range(4, 300, 4):
+        seen = np.concatenate([rows[t] for t in range(samples) if not np.isnan(y[t, 0])])
+        length = np.maximum(np.linalg.norm(seen, axis=0), 1e-9)
+        sure.append(np.linalg.eigvalsh(seen.T @ seen / np.outer(length, length))[0] > SURE)
+    assert 1 < boundaries.unsure == 1 + np.argmax(sure) < boundaries.chunks.count
+
+
+def test_chunks_of_a_group_have_the_same_start_and_end_as_in_another():
+    Q = 1e-9 * np.eye(4)
+    model = StateSpace(CHAIN, None, [[1.0, 0.0, 0.0, 0.0]], None, Q=Q, R=[[1.0]])
+    y = np.where(np.random.default_rng(3).random((80, 1)) < 0.4, np.nan, 1.0)
+    boundaries = Boundaries(Chunks(*engine(model, y), Chunking(4)))
+    assert 3 <= boundaries.unsure < boundaries.chunks.count
+    for find in (boundaries.begin, boundaries.finish):
+        for whole, part in zip(find(slice(0, 3)), find(slice(1, 3)), strict=True):
+            np.testing.assert_array_equal(part, whole[..., 1:])
 
 
 def test_every_chunk_belongs_to_one_group():
@@ -655,7 +697,9 @@ def test_the_unit_of_an_unknown_state_does_not_matter():
     other = replace(model, C=[[1e-20, 1.0]], **noise)
     y = model.simulate(steps=50, rng=1)
     assert other.loglikelihood(y) == pytest.approx(model.loglikelihood(y) + np.log(1e20))
-    np.testing.assert_allclose(other.smooth(y).signals, model.smooth(y).signals, atol=1e-12)
+    expected, estimate = model.smooth(y), other.smooth(y)
+    np.testing.assert_allclose(estimate.signals, expected.signals, atol=1e-12)
+    np.testing.assert_allclose(estimate.innovations, expected.innovations, atol=1e-9)
 
 
 def test_partly_diffuse_start_equals_statsmodels():
