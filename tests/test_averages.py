@@ -236,7 +236,7 @@ def test_a_right_model_of_records_that_do_not_start_at_rest_is_no_average():
 
 def test_averages_have_no_offset_if_none_is_asked_for():
     u, y, _ = record(side_by_side([SLOW, FAST]), 300, 10)
-    model = identify(u, y + 0.3, offset=False, search=IdentificationSearch(chance=2.0))
+    model = identify(u, y, offset=False, search=IdentificationSearch(chance=2.0))
     assert model.estimate is None
     np.testing.assert_array_equal(model.output_offset, [0.0])
 

@@ -82,6 +82,16 @@ def test_a_noise_model_is_found(gaps):
     assert white.innovation_covariance[0, 0] > 0.5
 
 
+@pytest.mark.parametrize("options", [{}, {"noise_model": "white"}, {"noise_model": "innovations"}])
+def test_outputs_have_no_offset_if_none_is_asked_for(options):
+    u, y = record(TRUTH, 150, 3)
+    for kind in ("arx", "reduced", "white", "innovations"):
+        whole = NoiseFits([u], [y + 0.5], [u], [(u, y + 2)], [(0, slice(0, 150))], [5], None, 0.0)
+        assert np.any(whole.fitted(kind, 2).model.output_offset)
+        assert not np.any(replace(whole, offset=False).fitted(kind, 2).model.output_offset)
+    assert not np.any(identify(u, y + 0.5, 2, offset=False, **options).output_offset)
+
+
 def test_several_records_have_states_of_their_own():
     quiet = replace(TRUTH, K=[[0.0], [0.0]])
     u = [np.random.default_rng(k).standard_normal((120, 1)) for k in range(3)]

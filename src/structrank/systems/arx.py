@@ -61,6 +61,15 @@ class ArxRules:
 class Arx:
     """ARX model of records without gaps, whose channels have spread one.
 
+    Parameters
+    ----------
+    inputs, outputs : list of ndarray
+        One per record.
+    lags : int
+    rules : ArxRules
+    offset : bool
+        Whether predictions have an offset.
+
     Examples
     --------
     >>> import numpy as np
@@ -78,13 +87,21 @@ class Arx:
     outputs: list[NDArray]
     lags: int
     rules: ArxRules = ArxRules()
+    offset: bool = True
 
     @classmethod
-    def chosen(cls, u: list[NDArray], y: list[NDArray], rules: ArxRules = ArxRules()) -> Arx | None:
+    def chosen(
+        cls,
+        u: list[NDArray],
+        y: list[NDArray],
+        rules: ArxRules = ArxRules(),
+        *,
+        offset: bool = True,
+    ) -> Arx | None:
         """The model with the least criterion of Akaike; None if the records are too short."""
         best, least = None, np.inf
         for lags in range(1, rules.lags + 1):
-            model = cls(u, y, lags, rules)
+            model = cls(u, y, lags, rules, offset)
             if not model.determined:
                 break
             errors, count = model.errors, y[0].shape[1] * (model.past.shape[1] + 1)
@@ -122,7 +139,7 @@ class Arx:
 
         Coefficients of large lags are shrunk more. Generalised cross-validation decides how much.
         """
-        X = np.concatenate([self.past, np.ones((len(self.past), 1))], axis=1)
+        X = self._with_offset(self.past)
         gram, crossed, total = X.T @ X, X.T @ self.now, np.sum(self.now**2)
         m, width = self.inputs[0].shape[1], self.inputs[0].shape[1] + self.outputs[0].shape[1]
         lag = np.concatenate([np.zeros(m), 1 + np.arange(self.lags).repeat(width), [0]])
@@ -137,6 +154,10 @@ class Arx:
             if criterion < least:
                 best, least = W, criterion
         return best
+
+    def _with_offset(self, X: NDArray) -> NDArray:
+        """Regressors and a last one for the offset, which is zero if there is none."""
+        return np.concatenate([X, np.full((len(X), 1), float(self.offset))], axis=1)
 
     @cached_property
     def errors(self) -> NDArray:
@@ -169,8 +190,7 @@ class Arx:
         """Least squares of outputs and next states on the states."""
         n, m = x.shape[1], self.inputs[0].shape[1]
         known = np.concatenate([x, self.past[:, :m]], axis=1)
-        one = np.ones((len(known), 1))
-        W = np.linalg.lstsq(np.concatenate([known, one], axis=1), self.now, rcond=None)[0].T
+        W = np.linalg.lstsq(self._with_offset(known), self.now, rcond=None)[0].T
         errors = self.now - known @ W[:, :-1].T - W[:, -1]
         lengths = [len(y) - self.lags for y in self.outputs if len(y) > self.lags]
         last = np.cumsum(lengths) - 1

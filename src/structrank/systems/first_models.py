@@ -28,6 +28,8 @@ class FirstModels:
         Bound on the absolute values of the poles.
     integrators : int
         Number of poles that are one, beside the bound.
+    offset : bool
+        Whether ARX models have an offset.
 
     Examples
     --------
@@ -48,18 +50,19 @@ class FirstModels:
     windows: list[int]
     radius: float
     integrators: int
+    offset: bool = True
 
     @cached_property
     def _long(self) -> Arx | None:
         """ARX model with as many lags as Akaike's criterion finds."""
-        return Arx.chosen(self.inputs, self.outputs)
+        return Arx.chosen(self.inputs, self.outputs, offset=self.offset)
 
     def arx(self, kind: str, order: int) -> StateSpace | None:
         """An ARX model with few or many lags ("arx", "reduced"), reduced to the order."""
         arx = self._long
         if kind == "arx":
             lags = -(-order // self.outputs[0].shape[1])
-            arx = Arx(self.inputs, self.outputs, lags)
+            arx = Arx(self.inputs, self.outputs, lags, offset=self.offset)
             arx = arx if arx.determined else None
         found = [] if arx is None else arx.reduced([order], self.radius)
         if arx is None or not found:

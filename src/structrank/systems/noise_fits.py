@@ -174,7 +174,9 @@ class NoiseFits:
 
     @cached_property
     def _first(self) -> FirstModels:
-        return FirstModels(*self._lists, self.windows, self.start_radius, self.integrators)
+        return FirstModels(
+            *self._lists, self.windows, self.start_radius, self.integrators, self.offset
+        )
 
     def arx(self, kind: str, order: int) -> StateSpace | None:
         """An ARX model with few or many lags, reduced to the order."""
