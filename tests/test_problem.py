@@ -23,6 +23,7 @@ from structrank import (
     Weighted,
     gcgls,
     mu_max,
+    recover,
 )
 
 pytestmark = pytest.mark.quick
@@ -390,6 +391,15 @@ class TestRangeOfSamples:
     def test_what_is_not_seen_may_have_any_size(self, b, size):
         seen = np.arange(9) != 4
         assert Problem(S, np.where(seen, b, size), 1.0, Mask(seen)).sample_count == 8
+
+    @pytest.mark.parametrize("measure", [None, Mask(np.arange(8) != 3)])
+    def test_what_is_rounding_beside_samples_that_are_left_out_is_zero(self, measure):
+        b = np.array([0, 1e-76, 0, np.nan if measure else 0, 0, 7.7, 0, 1e-80])
+        rest = Problem(Hankel(8, window=4), b, 1.0, measure).without(np.arange(8) == 5)
+        np.testing.assert_array_equal(rest.data, np.zeros(8))
+        others = Problem(Hankel(8, window=4), b, 1.0, measure).without(np.arange(8) == 1)
+        assert np.max(others.data) == 7.7
+        assert np.all(np.isfinite(recover(b).signal))
 
     def test_operators_and_zeros(self, b):
         with pytest.raises(ValueError, match="largest sample"):

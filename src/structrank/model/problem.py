@@ -135,8 +135,13 @@ class Problem:
         return self.measure.predicted(y)
 
     def without(self, part: NDArray) -> Problem:
-        """Return the problem without some samples, which a boolean array marks."""
+        """Return the problem without some samples, which a boolean array marks.
+
+        If all others are below the range of samples, they were rounding beside these: now zero.
+        """
         measure, b = self.measure.without(part, self.b)
+        if not SampleRange().includes(to_numpy(self.b)[self.seen & ~part]):
+            b = array_namespace(b).zeros_like(b)
         return replace(self, b=b, measure=measure)
 
     def with_mu(self, mu: float) -> Problem:
