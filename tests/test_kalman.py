@@ -659,6 +659,14 @@ def test_innovation_form_has_the_same_outputs():
         StateSpace(rotation(0.4), None, [[1.0, 0.0]], None, R=[[1.0]]).innovation_form()
 
 
+def test_a_first_state_of_known_covariance_has_mean_zero_if_none_is_given():
+    start = {"Q": [[1.0]], "R": [[1.0]], "x0_covariance": [[4.0]]}
+    model = StateSpace([[0.5]], None, [[1.0]], None, **start)
+    expected = replace(model, x0=[0.0]).simulate(steps=5, rng=0)
+    np.testing.assert_array_equal(model.simulate(steps=5, rng=0), expected)
+    assert not np.allclose(replace(model, x0=[1.0]).simulate(steps=5, rng=0), expected)
+
+
 def test_noise_of_both_forms_adds_up():
     model = StateSpace(
         [[0.5]],

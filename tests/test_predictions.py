@@ -25,6 +25,9 @@ MODEL = StateSpace(
 )
 
 
+SEEN_ONCE = np.array([[1.0, 3.0], [2.0, np.nan], [0.0, np.nan], [4.0, np.nan], [1.0, np.nan]])
+
+
 def record(model, steps, seed):
     rng = np.random.default_rng(seed)
     u = rng.standard_normal((steps, model.input_count)) if model.input_count else None
@@ -101,6 +104,22 @@ def test_fits_of_a_comparison():
     assert "30 samples ahead" in repr(far)
 
 
+def test_one_sample_ahead_is_the_default():
+    y, u = record(MODEL, 30, 3)
+    np.testing.assert_array_equal(MODEL.predict(y, u), MODEL.predict(y, u, 1))
+    assert MODEL.compare(y, u).steps == 1
+
+
+def test_a_comparison_finds_its_own_first_state():
+    """The record may be another one than that whose first state the model has."""
+    y, u = record(MODEL, 40, 4)
+    expected = MODEL.compare(y, u, steps=2).predicted
+    start = MODEL.smooth(y, u).states[0]
+    np.testing.assert_allclose(expected, replace(MODEL, x0=start).predict(y, u, 2), atol=1e-9)
+    other = replace(MODEL, x0=[50.0, -50.0], x0_covariance=[[1e-3, 0.0], [0.0, 1e-3]])
+    np.testing.assert_array_equal(other.compare(y, u, steps=2).predicted, expected)
+
+
 def test_without_noise_the_prediction_is_the_simulation():
     quiet = replace(MODEL, K=None, innovation_covariance=None)
     u = np.random.default_rng(0).standard_normal(40)
@@ -132,6 +151,10 @@ def test_picture_of_a_comparison():
     np.testing.assert_array_equal(axes[1].lines[2].get_ydata(), comparison.predicted[:, 1])
     np.testing.assert_array_equal(axes[1].lines[2].get_xdata(), 0.5 * np.arange(50))
     assert f"simulated {comparison.simulated_fit[0]:.1f}%" in axes[0].get_title(loc="left")
+    assert axes[1].get_xlabel() == "time (s)"
+    figure = Figure()
+    assert replace(comparison, dt=None).plot(figure)[1].get_xlabel() == "sample"
+    assert len(figure.axes) == 2
 
 
 @pytest.mark.parametrize(
@@ -141,6 +164,7 @@ def test_picture_of_a_comparison():
         (lambda: MODEL.predict(np.zeros((5, 2))), "none are given"),
         (lambda: MODEL.compare(np.zeros((5, 2)), np.full(5, np.nan)), "fill the gaps"),
         (lambda: MODEL.compare(np.zeros((5, 2)), np.zeros(5)).simulated_fit, "is constant"),
+        (lambda: MODEL.compare(SEEN_ONCE, np.zeros(5)).simulated_fit, "output 1 is constant"),
     ],
 )
 def test_bad_input(call, says):
