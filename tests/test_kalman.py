@@ -664,6 +664,7 @@ def test_a_first_state_of_known_covariance_has_mean_zero_if_none_is_given():
     model = StateSpace([[0.5]], None, [[1.0]], None, **start)
     expected = replace(model, x0=[0.0]).simulate(steps=5, rng=0)
     np.testing.assert_array_equal(model.simulate(steps=5, rng=0), expected)
+    np.testing.assert_array_equal(model.simulate(steps=5), expected)
     assert not np.allclose(replace(model, x0=[1.0]).simulate(steps=5, rng=0), expected)
 
 

@@ -106,6 +106,31 @@ GOOD = {
         TENTHS,
     ),
     "comments": ("a.txt", "# Logger 7\n" + table(["time x"], TENTHS, WAVE, sep=" "), {}, TENTHS),
+    "table of R": (
+        "a.txt",
+        table(['"t" "x"'], [f'"{k}"' for k in range(N)], TENTHS, WAVE, sep=" "),
+        {},
+        [str(k) for k in range(N)],
+    ),
+    "table of R, tabs": (
+        "a.txt",
+        table(["t\tx"], [f'"{d}"' for d in ISO_DAYS], TENTHS, WAVE, sep="\t"),
+        {},
+        ISO_DAYS,
+    ),
+    "quoted names between blanks": (
+        "a.txt",
+        table(['t  "my  value"'], TENTHS, WAVE, sep="   "),
+        {},
+        TENTHS,
+    ),
+    "a quote in a comment": ("a.csv", '# 5" tape\n' + table(["t,x"], TENTHS, WAVE), {}, TENTHS),
+    "quotes below such a comment": (
+        "a.csv",
+        '# "5 inches,tape\n' + table([], [f'"{d}"' for d in ISO_DAYS], WAVE),
+        {},
+        ISO_DAYS,
+    ),
     "thousandths with a comma": (
         "a.csv",
         table(["x"], [f"{1000 + k}"[0] + "," + f"{1000 + k}"[1:] for k in range(N)]),
@@ -172,9 +197,48 @@ BAD = {
         "Logger 7\nSerial A1\n" + table(["time,x"], TENTHS, WAVE),
         r"line 3 has 2 cells, but line 1 has 1: .*starts in line 3, .*--skip-rows 2",
     ),
+    "one name less, for numbers": ("a.txt", "x\n1 200\n1 300\n", "thousands without a separator"),
+    "two names less": (
+        "a.txt",
+        "x\ty\n1\t2\t3\t4\n1\t3\t2\t4\n",
+        "line 2 has 4 cells, but line 1 has",
+    ),
+    "words": ("a.txt", "abc\ndef\n", r"no numbers, but .*\(tabs, semicolons, commas or blanks"),
+    "words in columns": ("a.csv", "a,b\nc,d\n", r'no numbers, but .*starts with "c"$'),
+    "a quoted line": ("a.csv", 't,x\n1,"2"\n2,"oops"\n3,"4"\n', 'line 3, column "x": "oops"'),
+    "a quoted first line": (
+        "a.csv",
+        '"1","oops"\n"2","3"\n"3","4",5\n',
+        "line 3 has 3 cells, but line 1 has 2",
+    ),
+    "one almost a number": ("a.csv", "w,x\na lot,1\n1 234,2\nlittle,3\n", "thousands without"),
     "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\r\xff", "it is not text"),
     "night": ("a.csv", "date,hour,x\n2024-05-01,0,1\n2024-05-01,1,2\n", "duplicate index entry"),
 }
+
+
+@pytest.mark.parametrize(
+    ("comment", "names"),
+    [("# t,x", ("x",)), ("# t,x,y", None), ("# 1,2", None), ('# t,"x', None), ("# t,\n#", None)],
+)
+def test_a_comment_has_the_names_if_it_has_as_many_texts(tmp_path, comment, names):
+    found = read(written(tmp_path, "a.csv", comment + "\n" + table([], TENTHS, WAVE)))
+    assert found.names == names
+
+
+def test_labels_that_look_like_numbers_with_signs_are_an_index(tmp_path):
+    text = table(["share,x"], [f"{k} %" for k in range(N)], WAVE)
+    found = read(written(tmp_path, "a.csv", text), index="share")
+    assert found.index[1] == "1 %"
+    text = table(["t,text"], TENTHS, ["a"] * N)
+    with pytest.raises(FileError, match="no numbers besides the index"):
+        read(written(tmp_path, "a.csv", text), index="t")
+
+
+def test_columns_without_names_and_text_are_left_out_without_a_note(tmp_path):
+    text = table(["t,x,,,label"], TENTHS, WAVE, [""] * N, ["a"] * N, ["b"] * N)
+    found = read(written(tmp_path, "a.csv", text))
+    assert found.notes == ('column 4, column "label": no numbers, so left out',)
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -114,7 +114,7 @@ def read_rows(path: Path, suffix: str, options: TextOptions, limit: SizeLimit) -
         first = [line for _, line in kept if line.strip()][: options.lines]
         sep = _delimiter(first, suffix)
     limit.check_cells(len(kept) + sum(line.count(sep) for _, line in kept))
-    rows = _without_trailing(list(_split(kept, sep)))
+    rows = _with_first_name(_without_trailing(list(_split(kept, sep))))
     width = len(rows[0].cells)
     # A blank line is a missing value in a file of one column, and is skipped in other files.
     rows = [row if row.cells else Row(row.line, [""]) for row in rows if row.cells or width == 1]
@@ -200,17 +200,29 @@ def _without_trailing(rows: list[Row]) -> list[Row]:
     return rows
 
 
+def _with_first_name(rows: list[Row]) -> list[Row]:
+    """Rows with an empty name of the first column, if only that is left out, as in tables of R."""
+    names, below = rows[0].cells if rows else [], [row.cells for row in rows[1:] if row.cells]
+    longer = below and all(len(cells) == len(names) + 1 for cells in below)
+    # Under a single name, two cells may be one number with a comma or a blank.
+    if longer and len(names) > 1 and all(map(Cells().is_text, names)):
+        return [Row(rows[0].line, ["", *names]), *rows[1:]]
+    return rows
+
+
 def _split(lines: Sequence[tuple[int, str]], sep: str, *, whole: bool = True) -> Iterator[Row]:
     """The cells of each line; a quoted cell may continue on further lines.
 
     If the lines are the `whole` table, a quote that is not closed is an error.
     """
-    if sep == " " or not any('"' in line for _, line in lines):
+    if not any('"' in line for _, line in lines):
         for number, line in lines:
             cells = line.split() if sep == " " else [cell.strip() for cell in line.split(sep)]
             yield Row(number, [] if cells == [""] else cells)
         return
-    end = "\0end of the table"  # a part of the last cell, if its quote is not closed
+    if sep == " ":  # as many blanks as there may be
+        lines = [(number, " ".join(line.split())) for number, line in lines]
+    end = "\0end"  # a part of the last cell, if its quote is not closed
     texts = (text for text in (*(line for _, line in lines), end))
     reader = csv.reader(texts, delimiter=sep, skipinitialspace=True)
     first = 0
@@ -237,7 +249,7 @@ def _delimiter(lines: Sequence[str], suffix: str) -> str:
 
     def alike(sep: str) -> tuple[int, float]:
         found = list(_split(list(enumerate(lines)), sep, whole=False))
-        rows = [row.cells for row in _without_trailing(found)]
+        rows = [row.cells for row in _with_first_name(_without_trailing(found))]
         width = len(rows[0]) if rows else 1
         count = sum(len(cells) == width for cells in rows)
         if width == 1 or 2 * count <= len(rows):
