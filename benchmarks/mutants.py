@@ -24,6 +24,7 @@ import argparse
 import ast
 import contextlib
 import copy
+import gc
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -79,6 +80,8 @@ LOADED = (
     "openpyxl",
     "pandas",
     "click",
+    "hypothesis.extra.numpy",
+    "hypothesis.strategies",
 )
 NAMES = {"min": "max", "max": "min", "any": "all", "all": "any"}
 NO_TESTS = 5  # exit code of pytest
@@ -317,6 +320,7 @@ class Trials:
         own = Path(self.folder, str(os.getpid()))
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(own / "hypothesis")
         usual = ["-x", "-q", "-p", "no:cacheprovider", "--basetemp", str(own / "files")]
+        usual += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is loaded
         own.mkdir()
         code = 1
         try:
@@ -378,6 +382,7 @@ def main() -> None:
     for name in LOADED:  # what tests load anyway, except the package itself
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    gc.freeze()  # every process would look through all of them
     counts: dict[str, Counter[bool]] = defaultdict(Counter)
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(sys.argv[end + 1 :], options.seconds, options.jobs, folder)
