@@ -259,24 +259,26 @@ class TestFormulas:
         assert got == pytest.approx(expected, abs=1e-4)
 
     def test_convexity_bound(self, smooth, slope, top_value):
-        numbers = {"smooth": smooth, "nuclear_norm": self.nuclear_norm, "slope": slope}
-        got = convexity_bound(**numbers, top_value=top_value, mu=self.mu)
-        phi = smooth + self.mu * self.nuclear_norm
-        tangent = smooth - slope - max(0, top_value - self.mu) * phi / self.mu
-        scaled = (smooth - slope) * min(1.0, self.scales(top_value)[-1])
-        assert got == pytest.approx(max(tangent, scaled))
+        got = convexity_bound(smooth=smooth, slope=slope, top_value=top_value, mu=self.mu)
+        assert got == pytest.approx((smooth - slope) * min(1.0, self.scales(top_value)[-1]))
 
     def test_penalized_gap(self, smooth, slope, top_value):
-        numbers = {"smooth": smooth, "nuclear_norm": self.nuclear_norm, "slope": slope}
-        numbers |= {"top_value": top_value, "mu": self.mu}
+        numbers = {"smooth": smooth, "slope": slope, "top_value": top_value, "mu": self.mu}
         dual = {"alignment": 2 * smooth - slope, "norm_squared": 2 * smooth}
-        below = [
-            convexity_bound(**numbers),
-            dual_bound(**dual, top_value=top_value, mu=self.mu),
-            0.0,
-        ]
+        best = dual_bound(**dual, top_value=top_value, mu=self.mu)
         phi = smooth + self.mu * self.nuclear_norm
-        assert penalized_gap(**numbers) == pytest.approx(max(phi - max(below), 0.0), abs=1e-12)
+        got = penalized_gap(**numbers, nuclear_norm=self.nuclear_norm)
+        assert got == pytest.approx(max(phi - max(best, 0.0), 0.0), abs=1e-12)
+
+    def test_the_best_dual_bound_is_the_largest(self, smooth, slope, top_value):
+        if -slope > top_value * self.nuclear_norm or (smooth == 0 and slope != 0):
+            return  # not the numbers of an objective
+        dual = {"alignment": 2 * smooth - slope, "norm_squared": 2 * smooth}
+        best = max(dual_bound(**dual, top_value=top_value, mu=self.mu), 0.0)
+        phi = smooth + self.mu * self.nuclear_norm
+        tangent = smooth - slope - max(0, top_value - self.mu) * phi / self.mu
+        convexity = convexity_bound(smooth=smooth, slope=slope, top_value=top_value, mu=self.mu)
+        assert tangent <= convexity + 1e-12 <= best + 2e-12
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])

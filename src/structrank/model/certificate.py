@@ -36,10 +36,10 @@ def penalized_gap(
 ) -> float:
     """Bound `phi(X) - phi*` from above for the penalised problem (reform2).
 
-    It uses the larger of two lower bounds on the optimum. With `d` the right-hand side of the
-    least-squares problem f and `rho` its residual, `s rho` is feasible for the dual
-    `max <d, nu> - 1/2 ||nu||^2` subject to `||K^* nu||_2 <= mu` for `0 <= s <= mu / top_value`.
-    The other one is `convexity_bound`.
+    It uses a lower bound on the optimum. With `d` the right-hand side of the least-squares problem
+    f and `rho` its residual, `s rho` is feasible for the dual `max <d, nu> - 1/2 ||nu||^2` subject
+    to `||K^* nu||_2 <= mu` for `0 <= s <= mu / top_value`. The best s is never worse than
+    `convexity_bound`.
 
     Parameters
     ----------
@@ -65,29 +65,22 @@ def penalized_gap(
     >>> penalized_gap(smooth=0.5, nuclear_norm=2.0, slope=-2.0, top_value=1.0, mu=1.0)
     0.0
     """
-    by_convexity = convexity_bound(
-        smooth=smooth, nuclear_norm=nuclear_norm, slope=slope, top_value=top_value, mu=mu
-    )
-    by_duality = dual_bound(
+    lower = dual_bound(
         alignment=2 * smooth - slope, norm_squared=2 * smooth, top_value=top_value, mu=mu
     )
-    return max(smooth + mu * nuclear_norm - max(by_convexity, by_duality, 0.0), 0.0)
+    return max(smooth + mu * nuclear_norm - max(lower, 0.0), 0.0)
 
 
-def convexity_bound(
-    *, smooth: float, nuclear_norm: float, slope: float, top_value: float, mu: float
-) -> float:
+def convexity_bound(*, smooth: float, slope: float, top_value: float, mu: float) -> float:
     """Bound the optimum of `f(X) + mu ||X||_*` from below, for any convex f of at least zero.
 
-    It is the larger of two bounds. By convexity,
-    `phi* >= f(X) - <grad f, X> - max(0, top_value - mu) ||X*||_*`, where `||X*||_* <= phi(X) / mu`.
     By duality, `phi* >= -f^*(s grad f)` for the conjugate f^* and `s = min(1, mu / top_value)`.
     Here `f^*(grad f) = <grad f, X> - f(X)`, and f^* is convex with `f^*(0) <= 0`, so that
     `phi* >= s (f(X) - <grad f, X>)`.
 
     Parameters
     ----------
-    smooth, nuclear_norm, slope, top_value, mu : float
+    smooth, slope, top_value, mu : float
         As for `penalized_gap`.
 
     Returns
@@ -99,15 +92,11 @@ def convexity_bound(
     The minimum of `log(1 + exp(-x)) + |x| / 4` is 0.5623, at x = log 3:
 
     >>> from structrank.model.certificate import convexity_bound
-    >>> numbers = {"smooth": np.log(4 / 3), "nuclear_norm": np.log(3), "slope": -np.log(3) / 4}
+    >>> numbers = {"smooth": np.log(4 / 3), "slope": -np.log(3) / 4}
     >>> round(float(convexity_bound(**numbers, top_value=0.25, mu=0.25)), 4)
     0.5623
     """
-    phi = smooth + mu * nuclear_norm
-    at_zero = smooth - slope  # the tangent of f at X, evaluated at zero
-    by_convexity = at_zero - phi / mu * max(0.0, top_value - mu)
-    by_duality = at_zero * min(1.0, mu / top_value if top_value > 0 else 1.0)
-    return max(by_convexity, by_duality)
+    return (smooth - slope) * (mu / top_value if top_value > mu else 1.0)
 
 
 def dual_bound(*, alignment: float, norm_squared: float, top_value: float, mu: float) -> float:

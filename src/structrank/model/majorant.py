@@ -112,15 +112,11 @@ class Majorant(Penalized):
 
     def gap(self, point: Point, top_value: float) -> float:
         """Bound `phi(X) - phi*` from above where the bound touches F, by the convexity of F."""
-        smooth, norm = self.smooth(point), point.half_norms
+        smooth = self.smooth(point)
         bound = convexity_bound(
-            smooth=smooth,
-            nuclear_norm=norm,
-            slope=self.slope(point),
-            top_value=top_value,
-            mu=self.mu,
+            smooth=smooth, slope=self.slope(point), top_value=top_value, mu=self.mu
         )
-        return max(smooth + self.mu * norm - max(bound, 0.0), 0.0)
+        return max(smooth + self.mu * point.half_norms - max(bound, 0.0), 0.0)
 
 
 def reweighted(problem: Problem, factors: Array, b: Array) -> Problem:
