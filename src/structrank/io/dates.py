@@ -59,7 +59,7 @@ def in_iso(cells: Sequence[str]) -> tuple[list[str], str] | None:
     (['2024-05-31', '2024-06-01'], '%Y%m%d')
     >>> in_iso(["03/04/2024", "03/05/2024"])
     """
-    if len(cells) < 2:
+    if len(cells) < 2 or not any(map(str.isdigit, cells[0])):
         return None
     if cells[0].isdecimal():
         return _compact(cells)

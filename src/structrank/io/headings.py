@@ -83,21 +83,33 @@ def units_row(rows: Sequence[Row], cells: Cells) -> list[str] | None:
         return None
     first, *rest = (row.cells for row in rows)
     numbers = [j for j in range(len(first)) if any(cells.is_number(row[j]) for row in rest)]
-    above = [first[j] for j in numbers]
-    is_units = all(cell == "" or (cells.is_text(cell) and _is_unit(cell)) for cell in above)
-    return first if any(above) and is_units else None
+    return first if _are_units([first[j] for j in numbers], cells) else None
 
 
 def check_headings(rows: Sequence[Row], cells: Cells) -> None:
     """Raise an error if more rows of text follow below names and units."""
-    last = None
-    while (units_row(rows, cells)) is not None:
-        last, rows = rows[0].line, rows[1:]
-    if last is not None:
-        raise FileError(
-            f"line {last} is text above numbers, but names and units are expected in two rows: "
-            f"leave out the lines before the names (--skip-rows {last - 2}, skip_rows={last - 2})"
-        )
+    if units_row(rows, cells) is None:
+        return
+    numbers = {  # the last row with a number, of each column
+        j: k for k, row in enumerate(rows) for j, c in enumerate(row.cells) if cells.is_number(c)
+    }
+    at = 1
+    while at < len(rows) - 2:
+        above = [rows[at].cells[j] for j, last in numbers.items() if last > at]
+        if not _are_units(above, cells):
+            break
+        at += 1
+    last = rows[at - 1].line
+    raise FileError(
+        f"line {last} is text above numbers, but names and units are expected in two rows: "
+        f"leave out the lines before the names (--skip-rows {last - 2}, skip_rows={last - 2})"
+    )
+
+
+def _are_units(above: Sequence[str], cells: Cells) -> bool:
+    """Whether the cells above the columns of numbers may be units."""
+    is_units = all(cell == "" or (cells.is_text(cell) and _is_unit(cell)) for cell in above)
+    return any(above) and is_units
 
 
 def _is_unit(cell: str) -> bool:
