@@ -199,7 +199,7 @@ def _read(
         rows, named = read_frame(path, suffix, variable, limit)
         rows = rows._replace(rows=[row for row in rows.rows if row.line > skipped])
         named = named if header is None else header
-        table = table_of(rows, columns, index, named, options)
+        table = table_of(rows, columns, index, named, options, limit)
         return replace(table, format=FRAMES[suffix])
     if index is not None or header is not None or options.decimal is not None:
         raise FileError("only text files have an index or a header")

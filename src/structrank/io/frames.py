@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 
 from .arrays import require
-from .frame_sizes import check_excel, check_feather, check_parquet
+from .arrow_tables import read_feather, read_parquet
 from .limits import SizeLimit
 from .lines import Row, Rows
 from .regular import iso_times, numbers
+from .sheets import check_excel
 from .table import FileError, Table
 
 FRAMES = {".xlsx": "Excel", ".parquet": "Parquet", ".feather": "Feather", ".json": "JSON"}
 MIDNIGHT = " 00:00:00"
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*")
-# A cell with a formula and no value; that of a text may be empty.
-UNCALCULATED = re.compile(rb"<c (?:(?!t=)[^>])*><f[^>]*>[^<]*</f>\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 ENGINES = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
 
 
@@ -50,16 +49,12 @@ def read_frame(
         raise FileError(f"a {FRAMES[suffix]} file has columns, not variables: choose columns")
     if suffix == ".json":
         return _json_rows(pd, path, limit)
-    if suffix == ".parquet":
-        check_parquet(path, limit)
-        return _frame_rows(pd, pd.read_parquet(path)), True
-    check_feather(path, limit)
-    return _frame_rows(pd, pd.read_feather(path)), True
+    frame, notes = (read_parquet if suffix == ".parquet" else read_feather)(path, limit)
+    return _frame_rows(pd, frame)._replace(notes=notes), True
 
 
 def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     """The rows of a sheet: the one named, or the only one with cells."""
-    _check_formulas(path)
     sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object)
     filled = {name: frame for name, frame in sheets.items() if frame.size}
     if sheet is None and len(filled) != 1:
@@ -72,16 +67,6 @@ def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     return Rows(rows, "", [])
 
 
-def _check_formulas(path: Path) -> None:
-    """Raise an error if formulas have no values, as programs write them that do not calculate."""
-    with ZipFile(path) as book:
-        for name in book.namelist():
-            if name.startswith("xl/worksheets/") and UNCALCULATED.search(book.read(name)):
-                raise FileError(
-                    "it has formulas without values: open it in a spreadsheet program, and save it"
-                )
-
-
 def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None]:
     """The rows of records, columns or plain lists."""
     limit.check(2 * path.stat().st_size)
@@ -91,8 +76,12 @@ def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None
     is_table = isinstance(found, Mapping) or (found and isinstance(found[0], Mapping))
     if isinstance(found, Mapping) and not any(isinstance(v, list | dict) for v in found.values()):
         raise FileError("it is a single record, but a list of records or of numbers is expected")
-    frame = pd.DataFrame(found, dtype=object)
-    rows = _frame_rows(pd, frame)
+    height, width = _shape(found)
+    limit.check_cells(height * width)
+    if isinstance(found, list):  # pandas wants equally long lists
+        lacking = [None] * width
+        found = [[*row, *lacking[len(row) :]] if isinstance(row, list) else row for row in found]
+    rows = _frame_rows(pd, pd.DataFrame(found, dtype=object))
     return (rows, True) if is_table else (rows._replace(rows=rows.rows[1:]), False)
 
 
@@ -104,6 +93,16 @@ def _json(text: str) -> Any:
         if not error.msg.startswith("Extra data"):
             raise
         return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except RecursionError:
+        raise FileError("it has lists in lists too deep for a table") from None
+
+
+def _shape(found: Any) -> tuple[int, int]:
+    """How many rows and columns pandas makes of records, columns or lists, or the other way."""
+    parts = list(found.values()) if isinstance(found, Mapping) else found
+    keys = {key for part in parts if isinstance(part, Mapping) for key in part}
+    longest = max((len(part) for part in parts if isinstance(part, list)), default=1)
+    return len(parts), max(len(keys), longest)
 
 
 def _records(found: Any) -> Any:
@@ -128,11 +127,18 @@ def _frame_rows(pd: Any, frame: Any) -> Rows:
 
 
 def _cells(pd: Any, frame: Any) -> list[list[str]]:
-    columns = [[_cell(pd, value) for value in frame.iloc[:, j]] for j in range(frame.shape[1])]
+    columns = [_column(pd, frame.iloc[:, j]) for j in range(frame.shape[1])]
     for column in columns:  # dates without the hours of midnight, if all are there
         if all(cell.endswith(MIDNIGHT) for cell in column if STAMP.fullmatch(cell)):
             column[:] = [c.removesuffix(MIDNIGHT) if STAMP.fullmatch(c) else c for c in column]
     return [list(cells) for cells in zip(*columns, strict=True)]
+
+
+def _column(pd: Any, column: Any) -> list[str]:
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return [_cell(pd, value) for value in column]
+    texts = [*(_cell(pd, value) for value in column.cat.categories), ""]  # -1 is missing
+    return [texts[code] for code in column.cat.codes]
 
 
 def _cell(pd: Any, value: Any) -> str:
@@ -145,7 +151,9 @@ def _cell(pd: Any, value: Any) -> str:
         value = value.total_seconds()
     if isinstance(value, np.generic):
         value = value.item()
-    return repr(value).strip("()") if isinstance(value, float | complex) else str(value).strip()
+    if isinstance(value, float | complex):
+        return repr(value).strip("()")
+    return sys.intern(str(value).strip())  # a long text may stand in many cells
 
 
 def write_frame(path: Path, table: Table, suffix: str) -> None:

@@ -55,6 +55,7 @@ from .limits import SizeLimit
 from .lines import Row, Rows, TextOptions, read_rows, separators
 from .table import Column, FileError, Table, TextStyle, column_numbers
 
+LETTER = 8  # bytes of a letter of a label, all as long as the longest, while they are copied
 WRITTEN = {".csv": ",", ".tsv": "\t", ".txt": "\t", ".dat": "\t", ".asc": "\t"}
 
 
@@ -74,7 +75,7 @@ def read_text(
         if options.sep is None
         else ""
     )
-    return table_of(found, columns, index, header, options, hint)
+    return table_of(found, columns, index, header, options, limit, hint)
 
 
 def table_of(
@@ -83,6 +84,7 @@ def table_of(
     index: Column | bool | None,
     header: bool | None,
     options: TextOptions,
+    limit: SizeLimit,
     hint: str = "",
 ) -> Table:
     """Find names, index and numbers in rows of cells."""
@@ -108,6 +110,7 @@ def table_of(
             labels = [" ".join(pair) for pair in zip(labels, text[clock], strict=True)]
         check_index(rows, labels, title_of(names, at), cells)
         labels, dates = plain_labels(labels, cells, notes)
+        limit.check(LETTER * len(labels) * max(map(len, labels)))
     numbers = []
     for j in asked:
         numbers.append(_numbers(rows, j, title_of(names, j), cells))
