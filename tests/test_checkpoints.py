@@ -220,10 +220,31 @@ def test_newer_truncated_and_foreign_files_are_refused(tmp_path):
         with pytest.raises(FileError, match="is no complete checkpoint"):
             gcgls(problem(), 1.0, resume=path)
     path.write_bytes(whole.replace(b"memory.X.U", b"memory.Y.U"))
-    with pytest.raises(FileError, match="is no complete checkpoint"):
+    with pytest.raises(FileError, match="was changed after it was written"):
         gcgls(problem(), 1.0, resume=path)
     with pytest.raises(FileError, match="does not exist"):
         gcgls(problem(), 1.0, resume=tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize("factor", [1e200, np.nan])
+def test_changed_factors_are_refused(factor, tmp_path):
+    path = saved(tmp_path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **{**arrays, "memory.X.U": arrays["memory.X.U"] * factor})
+    with pytest.raises(FileError, match="was changed after it was written"):
+        gcgls(problem(), 1.0, resume=path, callback=pytest.fail)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"memory": 3}, {"best": []}, {"best": {}}, {"status": "MRO"}],
+    ids=str,
+)
+def test_headers_that_make_no_sense_are_refused(changes, tmp_path):
+    path = saved(tmp_path, **changes)
+    with pytest.raises(FileError, match="is no complete checkpoint"):
+        gcgls(problem(), 1.0, resume=path, callback=pytest.fail)
 
 
 def test_only_checkpoints_of_the_same_problem_are_replaced(tmp_path):

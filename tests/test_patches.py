@@ -52,6 +52,22 @@ def one_thread():
         yield
 
 
+def damaged(path, damage):
+    """Damage a piece that a run keeps."""
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-40])
+        return
+    with np.load(path) as file:
+        arrays = dict(file)
+    change = {"nan": lambda x: x * np.nan, "text": lambda x: np.array("x")}.get(damage)
+    if change is None:
+        arrays = {} if damage == "empty" else {name: arrays[name] for name in ("header", "digest")}
+    else:
+        numbers = [name for name, array in arrays.items() if array.dtype.kind in "fi"]
+        arrays |= {name: change(arrays[name]) for name in numbers}
+    np.savez(path, **arrays)
+
+
 def literal(samples, recovered, patch, overlap, denoise=False):
     """The same by a loop over patches, without tasks, blocks and files."""
     total, weight = np.zeros(samples.shape), np.zeros(samples.shape)
@@ -270,6 +286,32 @@ class TestReruns:
         before = found.array[:]
         again = recover_patches(samples + 1, tmp_path / "a.zarr", force=True, **how)
         np.testing.assert_allclose(again.array[:], before + 1)
+
+    @pytest.mark.parametrize("damage", ["empty", "cut", "nan", "text", "no array"])
+    def test_pieces_that_were_damaged_are_made_again(self, damage, cheap, monkeypatch, tmp_path):
+        samples, _ = volume()
+        how = {"patch": PATCH, "overlap": OVERLAP}
+        with monkeypatch.context() as patched:
+            patched.setattr(tasks, "blended", mock.Mock(side_effect=SystemExit))
+            with pytest.raises(SystemExit):
+                recover_patches(samples, tmp_path / "a.zarr", **how)
+        work, count = tmp_path / "a.zarr.work", cheap.call_count
+        for path in (work / "missing.npz", min((work / "patches").iterdir())):
+            damaged(path, damage)
+        (work / "blocks" / "0").write_text("x")
+        found = recover_patches(samples, tmp_path / "a.zarr", **how)
+        assert cheap.call_count == count + 1
+        np.testing.assert_allclose(
+            found.array[:], literal(samples, rough, PATCH, OVERLAP), rtol=1e-13
+        )
+
+    @pytest.mark.parametrize("text", ["", "3", "[" * 100_000])
+    def test_the_settings_of_a_run_that_were_damaged(self, text, cheap, tmp_path):
+        (tmp_path / "a.zarr.work").mkdir()
+        (tmp_path / "a.zarr.work" / "run.json").write_text(text)
+        with pytest.raises(FileError, match=r"run.json was changed .* use --force"):
+            recover_patches(volume()[0], tmp_path / "a.zarr", patch=PATCH)
+        recover_patches(volume()[0], tmp_path / "a.zarr", patch=PATCH, force=True)
 
     def test_interrupted_while_blocks_are_written(self, cheap, monkeypatch, tmp_path):
         samples, _ = volume()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
+import zipfile
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 
@@ -30,7 +32,7 @@ from structrank import (
     solve_robust,
 )
 from structrank.io import FileError
-from structrank.io.saved_results import NotSaved, Saved, decoded, encoded
+from structrank.io.saved_results import RESULTS, NotSaved, Saved, decoded, encoded
 from structrank.systems import OutputModel
 
 T = np.arange(40)
@@ -224,12 +226,17 @@ def test_what_cannot_be_saved_leaves_no_file(found, tmp_path):
 
 
 def changed(path, change):
-    """The file with another header."""
-    with np.load(path) as file:
-        arrays = dict(file)
-    header = json.loads(str(arrays.pop("header")))
+    """The file with another header, and a digest that fits."""
+    header, arrays = RESULTS.read(path)
     change(header)
-    np.savez(path, header=np.array(json.dumps(header)), **arrays)
+    RESULTS.write(path, header, arrays, force=True)
+
+
+def deep(levels):
+    found = []
+    for _ in range(levels):
+        found = [found]
+    return found
 
 
 REFUSED = {
@@ -237,7 +244,16 @@ REFUSED = {
     "other": (lambda h: h.update(format="structrank checkpoint"), "is not a result of structrank"),
     "class": (lambda h: h["value"].update({"class": "Popen"}), "holds a Popen, which this release"),
     "field": (lambda h: h["value"]["fields"].pop("dampings"), "not those of this release"),
-    "tag": (lambda h: h["value"].update({"$": "evil"}), "was changed or written by something else"),
+    "tag": (lambda h: h["value"].update({"$": "evil"}), "holds a 'evil', which this release"),
+    "method": (lambda h: h["value"].update({"$": "_init__"}), "holds a '_init__', which"),
+    "attribute": (lambda h: h.update(value={"$": "_class__"}), "holds a '_class__', which"),
+    "member": (
+        lambda h: h.update(value={"$": "member", "class": "Status", "name": "mro"}),
+        "holds a Status 'mro', which this release does not know",
+    ),
+    "no result": (lambda h: h.update(value=[3]), "holds a list, but a result is expected"),
+    "depth": (lambda h: h.update(value=deep(900)), "is no complete result of structrank"),
+    "number": (lambda h: h["value"]["fields"].update(sampling=3), "is no complete result"),
     "array": (
         lambda h: h["value"]["fields"]["dampings"].update(name="x"),
         "was changed or written by something else",
@@ -248,10 +264,66 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_changed_files_are_refused(name, tmp_path):
     change, message = REFUSED[name]
-    Modes([0.1]).save(tmp_path / "a.npz")
+    Modes([0.1, -0.1]).save(tmp_path / "a.npz")
     changed(tmp_path / "a.npz", change)
     with pytest.raises(FileError, match=message):
         load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("values", [["x"], [np.nan], [1 + 2j], [], np.zeros((2, 2, 2))], ids=str)
+def test_fields_of_a_wrong_type_or_shape_are_refused(values, tmp_path):
+    path = tmp_path / "a.npz"
+    Modes([0.1]).save(path)
+    header, arrays = RESULTS.read(path)
+    RESULTS.write(path, header, {**arrays, "a0": np.array(values)}, force=True)
+    with pytest.raises(FileError, match="is no complete result of structrank"):
+        load(path)
+
+
+def test_changed_numbers_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    Modes([0.1]).save(path)
+    with np.load(path) as file:
+        np.savez(path, **{**file, "a0": np.array([[0.2]])})
+    with pytest.raises(FileError, match="was changed after it was written"):
+        load(path)
+
+
+def test_members_of_an_archive_that_are_no_arrays_are_not_unpacked(tmp_path):
+    path = tmp_path / "a.npz"
+    Modes([0.1]).save(path)
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header", bytes(20_000_000))
+    tracemalloc.start()
+    try:
+        assert load(path).frequencies == 0.1
+        assert tracemalloc.get_traced_memory()[1] < 10e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_of_endless_lists(tmp_path):
+    path = tmp_path / "a.npz"
+    Modes([0.1]).save(path)
+    with np.load(path) as file:
+        np.savez(path, **{**file, "header": np.array("[" * 100_000)})
+    with pytest.raises(FileError, match="is no complete result of structrank"):
+        load(path)
+
+
+@pytest.mark.parametrize("zone", ["dateutil//etc/passwd", "/etc/passwd", "../a", "tzlocal()"])
+def test_zones_are_names_or_offsets(zone):
+    times = pd.date_range("2024-01-01", periods=2, freq="D", tz="Europe/Berlin")
+    plain, arrays = encoded(pd.Series([1.0, 2.0], index=times))
+    assert decoded(plain, arrays).index.equals(times)
+    plain["index"]["zone"] = zone
+    with pytest.raises(FileError, match="is not the name of a time zone"):
+        decoded(plain, arrays)
+
+
+def test_zones_with_a_fixed_offset():
+    times = pd.DatetimeIndex(["2024-01-01T00:00+05:30", "2024-01-02T00:00+05:30"])
+    assert decoded(*encoded(pd.Series([1.0, 2.0], index=times))).index.equals(times)
 
 
 def test_truncated_and_foreign_files_are_refused(tmp_path):

@@ -168,7 +168,7 @@ def _recovered(source: Source, job: Job, client: Any, progress: bool) -> PatchRe
     grid, work = job.grid, job.work
     counts = _counted(source, job, client, progress)
     needed = [k for k in range(len(grid)) if job.denoise or counts[k]]
-    calls = [(source.piece(grid.box(k)), k, job) for k in needed if not work.patch(k).exists()]
+    calls = [(source.piece(grid.box(k)), k, job) for k in needed if not work.is_kept(k)]
     run_all(recover_patch, calls, client, label="patches", progress=progress)
     rows = [_row(k, int(counts[k]), job) for k in range(len(grid))]
     _check_some_worked(rows, work)
@@ -207,7 +207,7 @@ def _counted(source: Source, job: Job, client: Any, progress: bool) -> NDArray:
 
 def _row(k: int, missing: int, job: Job) -> PatchRow:
     if (missing or job.denoise) and job.work.patch(k).exists():
-        return job.work.row(k)
+        return job.work.found(k)[0]
     return PatchRow(k, " ".join(str(part.start) for part in job.grid.box(k)), missing, "complete")
 
 

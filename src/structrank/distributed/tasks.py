@@ -43,7 +43,7 @@ def count_missing(piece: Any, box: Box, grid: Grid) -> dict[int, int]:
 
 def recover_patch(piece: Any, k: int, job: Job) -> None:
     """Recover a patch and keep the values that are needed."""
-    if job.work.patch(k).exists():
+    if job.work.is_kept(k):
         return
     keep_freed_memory()
     values, began = values_of(piece), clock()
@@ -87,8 +87,8 @@ def write_block(piece: Any, box: Box, i: int, patches: list[int], target: Any, j
         How many values are still missing.
     """
     mark = job.work.block(i)
-    if mark.exists():
-        return int(mark.read_text())
+    if mark.exists() and (left_before := mark.read_text()).isdecimal():
+        return int(left_before)
     values = values_of(piece).astype(target.dtype, copy=True)
     wanted = np.ones(values.shape, dtype=bool) if job.denoise else np.isnan(values)
     if patches and np.any(wanted):
@@ -110,13 +110,13 @@ def blended(
     total = np.zeros(shape, dtype=np.result_type(dtype, np.float64))
     weight = np.zeros(shape)
     for k in patches:
-        with np.load(job.work.patch(k), allow_pickle=False) as file:
-            if "signal" not in file.files:  # empty or failed
-                continue
-            size = int(np.prod(job.grid.patch))
-            wanted = np.unpackbits(file["wanted"], count=size).astype(bool).reshape(job.grid.patch)
-            signal = np.zeros(job.grid.patch, dtype=total.dtype)
-            signal[wanted] = file["signal"]
+        _, found = job.work.found(k)
+        if "signal" not in found:  # empty or failed
+            continue
+        size = int(np.prod(job.grid.patch))
+        wanted = np.unpackbits(found["wanted"], count=size).astype(bool).reshape(job.grid.patch)
+        signal = np.zeros(job.grid.patch, dtype=total.dtype)
+        signal[wanted] = found["signal"]
         ramp = np.where(wanted & np.isfinite(signal), 1.0, 0.0)
         for axis, along in enumerate(job.grid.weights(k)):
             ramp *= np.expand_dims(along, [a for a in range(ramp.ndim) if a != axis])

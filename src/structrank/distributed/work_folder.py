@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._array import NDArray
+from ..io.archives import Archive
 from ..io.atomic import check_new_folder, new_file
 from ..io.table import FileError
 
-_VERSION = 1  # of the folder, as of checkpoints
+PIECES = Archive("patch", 1, "recover_patches keeps")
+_VERSION = 2  # of the folder, as of checkpoints
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,13 @@ class WorkFolder:
             partial.write_text(json.dumps(settings))
 
     def _check_same(self, settings: dict[str, Any]) -> None:
-        begun = json.loads((self.path / "run.json").read_text())
+        try:
+            begun = dict(json.loads((self.path / "run.json").read_text()))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FileError(
+                f"{self.path / 'run.json'} was changed ({error}): use --force (force=True) to "
+                "begin anew"
+            ) from error
         for name, value in settings.items():
             if begun.get(name) != value:
                 raise FileError(
@@ -109,13 +115,12 @@ class WorkFolder:
 
     def counts(self) -> NDArray | None:
         """The number of missing values in every patch, if they were counted."""
-        path = self.path / "missing.npy"
-        return np.load(path, allow_pickle=False) if path.exists() else None
+        kept = _kept(self.path / "missing.npz")
+        return None if kept is None else kept[1]["counts"]
 
     def keep_counts(self, counts: NDArray) -> None:
         """Keep the numbers of missing values."""
-        with new_file(self.path / "missing.npy", [".npy"], force=True) as partial:
-            np.save(partial, counts)
+        PIECES.write(self.path / "missing.npz", {}, {"counts": counts}, force=True)
 
     def patch(self, k: int) -> Path:
         """The file of a patch that was recovered."""
@@ -123,13 +128,16 @@ class WorkFolder:
 
     def keep_patch(self, row: PatchRow, **arrays: NDArray) -> None:
         """Keep what was found for a patch."""
-        with new_file(self.patch(row.patch), [".npz"], force=True) as partial:
-            np.savez(partial, row=np.array(json.dumps(asdict(row))), **arrays)  # type: ignore[arg-type]
+        PIECES.write(self.patch(row.patch), {"row": asdict(row)}, arrays, force=True)
 
-    def row(self, k: int) -> PatchRow:
-        """The row of a patch that was recovered."""
-        with np.load(self.patch(k), allow_pickle=False) as file:
-            return PatchRow(**json.loads(str(file["row"])))
+    def is_kept(self, k: int) -> bool:
+        """Whether a patch was recovered, and its file is whole and unchanged."""
+        return _kept(self.patch(k)) is not None
+
+    def found(self, k: int) -> tuple[PatchRow, dict[str, NDArray]]:
+        """The row and the values of a patch that was recovered."""
+        header, arrays = PIECES.read(self.patch(k))
+        return PatchRow(**header["row"]), arrays
 
     def block(self, i: int) -> Path:
         """The mark of a block that was written; it has the number of values still missing."""
@@ -149,6 +157,14 @@ class WorkFolder:
     def remove(self) -> None:
         """Remove the folder, when all is done."""
         shutil.rmtree(self.path)
+
+
+def _kept(path: Path) -> tuple[dict[str, Any], dict[str, NDArray]] | None:
+    """What a file holds; None if there is none, or if it was damaged, since it is made again."""
+    try:
+        return PIECES.read(path)
+    except FileError:
+        return None
 
 
 def _is_zarr(folder: Path) -> bool:

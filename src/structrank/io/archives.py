@@ -16,8 +16,11 @@ import numpy as np
 from .._array import NDArray
 from .arrays import check_npz
 from .atomic import check_new_file, new_file
+from .fingerprints import fingerprint_of
 from .limits import SizeLimit
 from .table import FileError
+
+OWN = ("header", "digest")  # what else a file holds beside its arrays
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,9 @@ class Archive:
             Replace an existing file.
         """
         text = json.dumps({"format": self._format, "version": self.version, **header})
+        own: dict[str, Any] = {"header": np.array(text), "digest": np.array(_digest(text, arrays))}
         with new_file(path, self.suffixes, force=force) as partial:
-            np.savez(partial, header=np.array(text), **arrays)  # type: ignore[arg-type]
+            np.savez(partial, **own, **arrays)  # type: ignore[arg-type]
 
     def read(self, path: Path) -> tuple[dict[str, Any], dict[str, NDArray]]:
         """Read the header and the arrays, or raise a FileError.
@@ -94,7 +98,10 @@ class Archive:
         path : Path
         """
         with self.opened(path) as (header, file):
-            return header, {name: file[name] for name in file.files if name != "header"}
+            arrays = {name: file[f"{name}.npy"] for name in file.files if name not in OWN}
+            if str(file["digest.npy"]) != _digest(str(file["header.npy"]), arrays):
+                raise FileError(f"{path} was changed after it was written: choose another file")
+            return header, arrays
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -107,7 +114,7 @@ class Archive:
         try:
             check_npz(path, SizeLimit())
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                header = json.loads(str(file["header"]))
+                header = json.loads(str(file["header.npy"]))
                 self._check_header(path, header)
                 yield header, file
         except FileNotFoundError as error:
@@ -116,7 +123,7 @@ class Archive:
             raise
         except (OSError, ValueError, KeyError, EOFError, TypeError) as error:
             raise self._broken(path, error) from error
-        except (zipfile.BadZipFile, zlib.error, AttributeError) as error:
+        except (zipfile.BadZipFile, zlib.error, AttributeError, RecursionError) as error:
             raise self._broken(path, error) from error
 
     @property
@@ -137,3 +144,8 @@ class Archive:
             f"{path} is no complete {self.name} of structrank ({error}): it was truncated or "
             "written by something else, choose another file"
         )
+
+
+def _digest(header: str, arrays: Mapping[str, NDArray]) -> str:
+    """A hash of all that a file holds."""
+    return fingerprint_of(f"{header} {list(arrays)}", *arrays.values())

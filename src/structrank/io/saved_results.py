@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 from .._array import NDArray
 from .archives import Archive
-from .saved_values import TAG, Reader, Writer
+from .saved_values import DAMAGED, TAG, Reader, Writer
 from .table import FileError
 
 RESULTS = Archive("result", 1, ".save(path) wrote")
@@ -153,14 +154,18 @@ def read_result(path: Path) -> Any:
     """
     header, arrays = RESULTS.read(path)
     try:
-        return decoded(header["value"], arrays)
+        found = decoded(header["value"], arrays)
+        repr(found)  # fields of a wrong type or shape are an error now, not where they are used
     except FileError as error:
         raise FileError(f"{path}: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except DAMAGED as error:
         raise FileError(
             f"{path} is no complete result of structrank ({error}): it was changed or written by "
             "something else, choose another file"
         ) from error
+    if not isinstance(found, Saved):
+        raise FileError(f"{path} holds a {type(found).__name__}, but a result is expected")
+    return found
 
 
 class _ResultWriter(Writer):
@@ -191,11 +196,18 @@ class _ResultWriter(Writer):
 
 
 class _ResultReader(Reader):
+    kinds = (*Reader.kinds, "absent", "member", "object")
+
     def _absent(self, plain: Any) -> NotSaved:
         return NotSaved(plain["what"])
 
     def _member(self, plain: Any) -> Any:
-        return getattr(_known(plain["class"]).kind, plain["name"])
+        kind, name = _known(plain["class"]).kind, plain["name"]
+        if not issubclass(kind, Enum) or name not in kind.__members__:
+            raise FileError(
+                f"it holds a {kind.__name__} {name!r}, which this release does not know"
+            )
+        return kind[name]
 
     def _object(self, plain: Any) -> Any:
         savable = _known(plain["class"])
@@ -209,6 +221,8 @@ class _ResultReader(Reader):
         made: Any = object.__new__(savable.kind)
         for key, part in content.items():
             object.__setattr__(made, key, part)
+        if hasattr(made, "__post_init__"):
+            copy(made).__post_init__()  # its checks
         vars(made).update({key: self.value(part) for key, part in plain["computed"].items()})
         return made
 

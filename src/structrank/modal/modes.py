@@ -126,13 +126,13 @@ class Modes(Saved):
     noise: AutoregressiveNoise | None = None
 
     def __post_init__(self) -> None:
-        f = _columns(self.frequencies)
+        f = _columns("frequencies", self.frequencies)
         if f.ndim != 2 or f.shape[1] == 0:
             raise ValueError(
                 f"frequencies have shape {f.shape}, but (r, d) is expected: one row per mode, "
                 "one column per axis"
             )
-        dampings = _filled("dampings", _columns(self.dampings), f.shape)
+        dampings = _filled("dampings", _columns("dampings", self.dampings), f.shape)
         amplitudes = np.asarray(self.amplitudes, complex)
         if amplitudes.ndim < 2:
             amplitudes = _filled("amplitudes", amplitudes, f.shape[:1])
@@ -333,7 +333,9 @@ def growth_over(dampings: NDArray, shape: tuple[int, ...]) -> float:
     return float(np.max(np.maximum(-dampings, 0.0) @ reach, initial=0.0))
 
 
-def _columns(values: Any) -> NDArray:
+def _columns(name: str, values: Any) -> NDArray:
+    if np.iscomplexobj(values):
+        raise ValueError(f"{name} are complex, but real numbers are expected")
     columns = np.asarray(values, dtype=float)
     return columns[:, None] if columns.ndim == 1 else columns
 

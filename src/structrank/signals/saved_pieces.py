@@ -12,9 +12,10 @@ import numpy as np
 
 from .._array import NDArray, to_numpy
 from .._pieces import Journal, OtherPieceError, kept_in
-from ..io.saved_values import Reader, Writer
+from ..io.fingerprints import fingerprint_of
+from ..io.saved_values import DAMAGED, Reader, Writer
 from ..io.table import FileError
-from ..solvers.checkpoint import Checkpoint, CheckpointFile, Subject, fingerprint_of
+from ..solvers.checkpoint import Checkpoint, CheckpointFile, Subject
 
 
 @contextmanager
@@ -99,6 +100,6 @@ class _PieceFile:
         header, arrays = self.file.read(path)
         try:
             pieces: list[tuple[str, dict[str, Any]]] = Reader(arrays).value(header["pieces"])
-        except (KeyError, TypeError, ValueError) as error:
+        except DAMAGED as error:
             raise FileError(f"{path} is no complete checkpoint ({error})") from error
         return pieces

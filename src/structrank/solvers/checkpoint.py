@@ -14,6 +14,7 @@ import numpy as np
 
 from .._array import NDArray
 from .._checks import not_negative
+from ..io.fingerprints import digest_of
 from ..io.saved_runs import check_saved_run, read_saved_run, write_saved_run
 from ..io.table import FileError
 
@@ -189,18 +190,3 @@ def _setting(value: Any) -> str:
     if np.ndim(value):
         return f"array {digest_of(np.asarray(value))}"
     return repr(float(value)) if isinstance(value, Real) else str(value)
-
-
-def digest_of(values: NDArray) -> str:
-    """A hash of an array, as a setting."""
-    return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=16).hexdigest()
-
-
-def fingerprint_of(description: str, *arrays: NDArray) -> str:
-    """A hash of a description and of arrays with their types and shapes."""
-    digest = hashlib.blake2b(description.encode(), digest_size=16)
-    for array in arrays:
-        values = np.ascontiguousarray(array)
-        digest.update(f"{values.dtype} {values.shape}".encode())
-        digest.update(values.data)
-    return digest.hexdigest()

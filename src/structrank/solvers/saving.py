@@ -11,10 +11,12 @@ import numpy as np
 
 from .._array import Array, NDArray, to_numpy
 from .._checks import instance_of
+from ..io.fingerprints import fingerprint_of
+from ..io.saved_values import DAMAGED
 from ..io.table import FileError
 from ..model.problem import Problem
 from ..structures import Structure
-from .checkpoint import Checkpoint, CheckpointFile, Subject, fingerprint_of
+from .checkpoint import Checkpoint, CheckpointFile, Subject
 from .memory import Memory, Restored, decoded, encoded
 from .state import Figures, History, State
 from .stopping import Status
@@ -72,8 +74,11 @@ class Saving:
             try:
                 restored = Restored(reference, decoded(header["memory"], arrays, "memory"))
                 self.progress = _decoded_progress(header, arrays, reference)
-            except KeyError as error:
-                raise FileError(f"{resume} is no complete checkpoint: it has no {error}") from error
+            except DAMAGED as error:
+                raise FileError(
+                    f"{resume} is no complete checkpoint ({error!r}): choose another file, or "
+                    "start again without resume"
+                ) from error
         self.memory = Memory(restored)
         self.noted: tuple[dict[str, Any], Progress] | None = None
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from .._array import Array, array_namespace, like
 from .._checks import boolean_array, instance_of, positive
+from ..io.fingerprints import digest_of
 from ..model.line import Point
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.objective import Penalized
 from ..model.problem import Problem, checked_start
 from ..model.starts import Randomness
-from .checkpoint import Checkpoint, digest_of
+from .checkpoint import Checkpoint
 from .driver import Callback, run
 from .memory import Memory, Restored
 from .multipliers import Lagrangian, first_lam, method_of_multipliers
