@@ -292,6 +292,10 @@ class TestFiles:
             assert "it would take" in about["error"]
             server.shutdown()
 
+    def test_forms_of_endless_lists_are_refused(self, client):
+        text = "a form is expected, but these are lists in lists too deep"
+        assert refused(client.post, "runs", b"[" * 90_000) == (400, text)
+
     def test_forms_are_checked(self, client):
         number = client.upload("weather.csv", WEATHER)["id"]
         wish = {"file": number, "columns": [0], "task": "impute"}

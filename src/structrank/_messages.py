@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,21 @@ ADVICE = (
 )
 
 
+# Control characters, which a terminal obeys, changes of direction, and what is no character.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """The text with escapes in the place of characters that a terminal would obey."""
+    return HIDDEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
 def error_line(error: BaseException) -> str:
     """Say in one line what is wrong, and what to do if the computation failed."""
     if isinstance(error, np.linalg.LinAlgError):
         return f"the computation failed ({error}): {ADVICE}"
     lines = (" ".join(str(text).split()) for text in (error, *getattr(error, "__notes__", ())))
-    return "; ".join(filter(None, lines)) or type(error).__name__
+    return visible("; ".join(filter(None, lines))) or type(error).__name__
 
 
 def warning_line(message: Warning | str, category: type[Warning]) -> str | None:
@@ -35,7 +45,7 @@ def warning_line(message: Warning | str, category: type[Warning]) -> str | None:
     outcome = getattr(message, "outcome", None)  # of a ConvergenceWarning
     if outcome is not None:  # the text advises about arguments that commands do not have
         return f"the convex solution {outcome}, so the result may be less accurate than usual"
-    return " ".join(str(message).split())
+    return visible(" ".join(str(message).split()))
 
 
 def check_found(*found: Any) -> None:

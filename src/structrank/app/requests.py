@@ -103,7 +103,10 @@ class Handler(BaseHTTPRequestHandler):
         """Return the form that follows, as JSON."""
         if self.length() > LIMITS.form:
             raise ValueError("the form is too long")
-        form = json.loads(self.rfile.read(self.length()) or b"{}")
+        try:
+            form = json.loads(self.rfile.read(self.length()) or b"{}")
+        except RecursionError:
+            raise ValueError("a form is expected, but these are lists in lists too deep") from None
         if not isinstance(form, dict):
             raise ValueError("a form is expected")
         return form

@@ -16,7 +16,7 @@ from . import options as shared
 from . import printing
 from .inputs import read_beside
 from .options import FILE
-from .outputs import check_outputs, draw
+from .outputs import check_fits, check_outputs, draw
 
 
 @click.command()
@@ -75,6 +75,7 @@ def forecast(
     check_outputs(out, plot=plot, report=report, force=force)
     given, beside = read_beside(file, columns, regressors, reading, channels)
     check_continues(given)
+    check_fits(out, given.table)
     if beside is not None:
         given = _before(given, steps, file)
         options |= {"regressors": beside[:-steps], "future_regressors": beside[-steps:]}

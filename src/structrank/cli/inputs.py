@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._messages import visible
 from ..io import FileError, read
 from ..io.signal_files import Given, signal_of
 from ..io.suspects import suspicious_values
@@ -31,7 +32,7 @@ def read_signal(
     """
     table = read(file, columns=columns, **reading)
     for note in table.notes:
-        click.echo(f"Note: {file}: {note}", err=True)
+        click.echo(visible(f"Note: {file}: {note}"), err=True)
     for suspicion in suspicious_values(table.values, table.names):
         warnings.warn(f"{file}: {suspicion}", stacklevel=2)
     given = signal_of(table, str(file), channels, index=reading["index"], irregular=irregular)

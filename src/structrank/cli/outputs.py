@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
-import numpy as np
 
-from ..io import FileError, check_writable
-from ..io.formats import TEXT
+from ..io import FileError, Table, check_writable, write
+from ..io.formats import PACKED, TEXT
+from ..io.frames import FRAMES
 
 WORDS = "structrank.words"  # where a context of click keeps the words of the command
 
@@ -35,13 +37,17 @@ def check_outputs(
         check_report(report, force=force)
 
 
-def check_dimensions(path: Path | None, values: np.ndarray) -> None:
-    """Raise an error, before any work, if a text file cannot hold so many dimensions."""
-    if path is not None and path.suffix.lower() in TEXT and values.ndim > 2:
-        raise FileError(
-            f"{path}: text files have at most two dimensions, but the values have shape "
-            f"{values.shape}: choose .npy"
-        )
+def check_fits(path: Path | None, table: Table) -> None:
+    """Raise an error, before any work, if a file cannot hold a table like this one."""
+    if path is None or path.suffix.lower() not in (*TEXT, PACKED, *FRAMES, ".wav"):
+        return
+    index = None if table.index is None else table.index[:2]
+    with TemporaryDirectory() as folder:
+        trial = Path(folder) / f"trial{''.join(path.suffixes[-2:])}"
+        try:
+            write(trial, replace(table, values=table.values[:2], index=index))
+        except FileError as error:
+            raise FileError(str(error).replace(str(trial), str(path))) from None
 
 
 def draw(found: Any, file: Path, plot: Path | None, report: Path | None, force: bool) -> None:

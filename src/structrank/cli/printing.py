@@ -12,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
+from .._messages import visible
 from ..io.limits import size_words
 from ..io.signal_files import Given
 
@@ -72,7 +73,7 @@ def _is_terminal(stream: Any) -> bool:
 def tell(text: str, quiet: bool) -> None:
     """Print a text, unless asked not to."""
     if not quiet:
-        click.echo(text)
+        click.echo(visible(text))
 
 
 def tell_index(given: Given, quiet: bool, label: str = "  index         ") -> None:
@@ -97,7 +98,7 @@ def print_table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         writer.writerows([_exact(value) for value in row] for row in rows)
         click.echo(text.getvalue(), nl=False)
         return
-    cells = [list(names), *([_short(value) for value in row] for row in rows)]
+    cells = [list(map(visible, names)), *([_short(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         line = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -109,4 +110,4 @@ def _exact(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"
+    return visible(value) if isinstance(value, str) else f"{value:.6g}"

@@ -17,7 +17,7 @@ from . import options as shared
 from . import printing
 from .inputs import read_beside
 from .options import FILE, POSITIVE
-from .outputs import check_dimensions, check_outputs, draw
+from .outputs import check_fits, check_outputs, draw
 from .patches import in_patches, patch_options
 
 CERTIFICATE = "the report: the convex solution with its certificate, and pictures"
@@ -204,7 +204,7 @@ def _recover(
     given, beside = read_beside(file, columns, regressors, reading, channels, irregular=irregular)
     options["dt"] = options["dt"] or given.dt
     for path in (out, errors):
-        check_dimensions(path, given.table.values)
+        check_fits(path, given.table)
     cost, independent = None, isinstance(work, partial)
     how = {} if independent else {"channels": given.channels}
     if irregular:

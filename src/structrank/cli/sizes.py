@@ -111,7 +111,7 @@ def info(
     time = printing.between(cost.seconds, printing.seconds)
     memory = printing.between(cost.memory, size_words)
     lines.append(("recover", f"{time}, peak memory {memory} ({cost.route}, probably)"))
-    click.echo("\n".join(f"{name:<13}{text}" for name, text in lines))
+    printing.tell("\n".join(f"{name:<13}{text}" for name, text in lines), False)
 
 
 def _measured(problem: Problem, estimate: SizeEstimate) -> str:

@@ -14,7 +14,7 @@ from . import options as shared
 from . import printing
 from .inputs import read_signal
 from .options import FILE
-from .outputs import check_outputs
+from .outputs import check_fits, check_outputs
 
 
 @click.command()
@@ -54,6 +54,7 @@ def frequencies(
     from .. import modes_table
 
     check_outputs(out, plot=plot, force=force)
+    check_fits(out, Table(np.zeros((2, 2)), ("frequency", "damping")))
     given = read_signal(file, columns, reading, channels)
     options["dt"] = options["dt"] or given.dt
     modes = work(

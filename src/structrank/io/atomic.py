@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from .leftovers import clear_leftovers, new_mark, remove
+from .names import check_new_name
 from .table import FileError
 
 
@@ -43,6 +44,7 @@ def check_new_file(path: Path, suffixes: Sequence[str], *, force: bool = False) 
     """
     if path.suffix.lower() not in suffixes:
         raise FileError(f"{path} has an unknown extension: known are {', '.join(suffixes)}")
+    check_new_name(path)
     _check_parent(path, path.parent)
     if path.is_dir():
         raise FileError(f"{path} is a folder: choose another name")
@@ -82,6 +84,7 @@ def check_new_folder(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     check_new_folder(Path(folder) / "new" / "results", parents=True)
     """
+    check_new_name(path)
     above = next(parent for parent in path.absolute().parents if parent.exists())
     _check_parent(path, above if parents else path.parent)
     if path.exists() and not path.is_dir():

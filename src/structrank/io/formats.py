@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .frames import FRAMES, read_frame, require_frames, write_frame
 from .grid import regularized
 from .limits import SizeLimit
 from .lines import DELIMITERS, TextOptions
+from .names import check_name
 from .table import Column, FileError, Table, with_columns
 from .text import read_text, table_of, write_text
 from .unknown import conversion
@@ -152,9 +154,11 @@ def read(
            [nan, 1.2]])
     """
     path = Path(path)
+    check_name(path)
     if recordings.fid_folder(path) is None:
         _check_readable(path)
-    listed = [columns] if isinstance(columns, (str, int, np.integer)) else columns
+    one = isinstance(columns, (str, Real))
+    listed = cast("Sequence[Column] | None", [columns] if one else columns)
     codes = [missing] if isinstance(missing, (str, int, float)) else missing
     try:
         if listed is not None and not len(listed):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from .table import FileError, Table
 FRAMES = {".xlsx": "Excel", ".parquet": "Parquet", ".feather": "Feather", ".json": "JSON"}
 MIDNIGHT = " 00:00:00"
 STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*")
+CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 ENGINES = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
 
 
@@ -72,7 +73,11 @@ def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None
     limit.check(2 * path.stat().st_size)
     text = path.read_text(encoding="utf-8-sig")
     limit.check_cells(text.count(","))
-    found = _records(_json(text))
+    found = _json(text)
+    if "\\ud" in text.lower():  # half of a pair that makes a letter cannot be written
+        text = json.dumps(found, ensure_ascii=False).encode(errors="replace").decode()
+        found = json.loads(text)
+    found = _records(found)
     is_table = isinstance(found, Mapping) or (found and isinstance(found[0], Mapping))
     if isinstance(found, Mapping) and not any(isinstance(v, list | dict) for v in found.values()):
         raise FileError("it is a single record, but a list of records or of numbers is expected")
@@ -170,9 +175,12 @@ def write_frame(path: Path, table: Table, suffix: str) -> None:
     first = [] if table.index is None else [table.index_name or "index"]
     if len({*first, *titles}) < len(first) + len(titles):
         raise FileError(f"{name} files need different names, but these are {', '.join(titles)}")
+    if suffix == ".xlsx":
+        first, titles = _without_controls(first), tuple(_without_controls(titles))
     frame = pd.DataFrame(values, columns=list(titles))
     if table.index is not None:
-        frame.insert(0, first[0], _index_values(table.index.tolist()))
+        labels = _index_values(table.index.tolist())
+        frame.insert(0, first[0], _without_controls(labels) if suffix == ".xlsx" else labels)
     if suffix == ".xlsx":
         with pd.ExcelWriter(path, engine="openpyxl") as writer:
             frame.to_excel(writer, index=False, header=table.names is not None)
@@ -188,11 +196,19 @@ def write_frame(path: Path, table: Table, suffix: str) -> None:
         frame.to_json(path, orient="records", date_format="iso", double_precision=15)
 
 
+def _without_controls(texts: Iterable[Any]) -> list[Any]:
+    """Names or labels without characters that Excel files cannot hold."""
+    return [CONTROLS.sub("\ufffd", text) if isinstance(text, str) else text for text in texts]
+
+
 def _index_values(cells: list[str]) -> list[Any]:
     """Numbers, times without an offset, or labels."""
     places = numbers(cells)
     if places is not None:
-        whole = all(cell.lstrip("+-").isdecimal() for cell in cells)
-        return [int(cell) for cell in cells] if whole else places.tolist()
+        if not all(cell.lstrip("+-").isdecimal() for cell in cells):
+            return list(places.tolist())
+        whole = [int(cell) for cell in cells]
+        fits = min(whole) >= -(2**63) and max(whole) < 2**63
+        return [*whole] if fits else [*cells]
     times: list[datetime] | None = iso_times(cells)
     return cells if times is None or any(time.tzinfo for time in times) else list(times)

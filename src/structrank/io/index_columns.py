@@ -165,4 +165,5 @@ def quoted(cell: str) -> str:
 
 def title_of(names: Sequence[str] | None, column: int) -> str:
     """A column by its name, or by its number from 1."""
-    return f"column {column + 1}" if not names or not names[column] else f'column "{names[column]}"'
+    name = names[column] if names else ""
+    return f"column {quoted(name)}" if name else f"column {column + 1}"

@@ -103,7 +103,8 @@ def _bytes(size: str | float) -> float:
     if found is not None and found[2] in UNITS:
         count = float(found[1]) * UNITS[found[2]]
     elif isinstance(size, (int, float, np.integer, np.floating)) and not isinstance(size, bool):
-        count = float(size)
+        with suppress(OverflowError):
+            count = float(size)
     if not 0 < count < math.inf:
         raise FileError(
             f'max_size is {size!r}, but a number of bytes above zero, or a size such as "500MB" or '

@@ -71,8 +71,10 @@ class TextOptions:
             raise FileError(
                 f"decimal and sep are both {self.sep!r}, but different signs are expected"
             )
-        if self.skip_rows < 0:
-            raise FileError(f"skip_rows is {self.skip_rows}, but 0 or more is expected")
+        if not hasattr(self.skip_rows, "__index__") or self.skip_rows < 0:
+            raise FileError(
+                f"skip_rows is {self.skip_rows!r}, but a whole number, 0 or more, is expected"
+            )
 
 
 class Row(NamedTuple):
@@ -235,8 +237,12 @@ def _split(lines: Sequence[tuple[int, str]], sep: str, *, whole: bool = True) ->
                 break
             yield Row(lines[first][0], [] if stripped == [""] else stripped)
             first = reader.line_num
-    except csv.Error:  # a quoted cell is longer than the reader of Python allows
-        pass
+    except csv.Error:  # a cell is longer than the reader of Python allows
+        if whole and reader.line_num == first + 1:
+            raise FileError(
+                f"line {lines[first][0]} has a cell of more than {csv.field_size_limit()} letters, "
+                "which is too long in a file with quotes: shorten it"
+            ) from None
     if whole:
         raise FileError(
             f'line {lines[first][0]} opens a quote (") that is not closed: close it, or remove it'

@@ -153,7 +153,12 @@ def column_number(column: Column, names: Sequence[str] | None, width: int) -> in
     if isinstance(column, str) and not column.isdecimal():
         there = "no names" if names is None else ", ".join(f'"{name}"' for name in names)
         raise FileError(f'no column "{column}": there are {there}')
-    number = int(column) if isinstance(column, str) else operator.index(column)
+    try:
+        number = int(column) if isinstance(column, str) else operator.index(column)
+    except TypeError:
+        raise FileError(
+            f"column {column!r} is chosen, but a name or a whole number is expected"
+        ) from None
     if not 1 <= number <= width:
         raise FileError(f"no column {number}: there are {width}, counted from 1")
     return number - 1

@@ -136,7 +136,7 @@ def write_report(
     whole = Report(report.title, [*report.blocks, _citation(), _versions(command)])
     text = page(whole, layout)
     with new_file(Path(path), PAGES, force=force) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")  # names of files
 
 
 def _citation() -> Section:
