@@ -130,8 +130,9 @@ def test_lists_of_different_lengths(tmp_path):
     np.testing.assert_array_equal(found, [[1, 2], [3, np.nan], [4, 5]])
 
 
-def test_lists_in_lists_without_end(tmp_path):
-    (tmp_path / "a.json").write_text("[" * 100_000)
+@pytest.mark.parametrize("start", ["", "[1]\n"])
+def test_lists_in_lists_without_end(start, tmp_path):
+    (tmp_path / "a.json").write_text(start + "[" * 100_000)
     with pytest.raises(FileError, match="too deep for a table"):
         read(tmp_path / "a.json")
 

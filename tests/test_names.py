@@ -14,6 +14,7 @@ from structrank._messages import visible
 from structrank.cli import main
 from structrank.io import FileError, Table, check_writable, read, write
 from structrank.io.atomic import check_new_folder
+from structrank.views import Labels
 from structrank.views.content import Report
 from structrank.views.report import write_report
 
@@ -93,6 +94,11 @@ def test_a_file_whose_name_is_no_text(tmp_path):
 )
 def test_what_a_terminal_would_obey_is_shown_as_escapes(text, shown):
     assert visible(text) == shown
+
+
+def test_pictures_show_no_control_characters():
+    labels = Labels(("a\x1b[31m",), axis="t\x07")
+    assert (labels.names, labels.axis) == (("a\\x1b[31m",), "t\\x07")
 
 
 def test_commands_show_no_control_characters(tmp_path):

@@ -348,7 +348,7 @@ class TestFile:
         assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE")
 
     def test_nothing_is_left_of_a_failure(self, found, tmp_path, monkeypatch):
-        def fail(self, text, encoding):
+        def fail(self, text, **_):
             self.write_bytes(text[:10].encode())
             raise OSError(28, "No space left on device")
 

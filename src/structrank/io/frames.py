@@ -73,7 +73,10 @@ def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None
     limit.check(2 * path.stat().st_size)
     text = path.read_text(encoding="utf-8-sig")
     limit.check_cells(text.count(","))
-    found = _json(text)
+    try:
+        found = _json(text)
+    except RecursionError:
+        raise FileError("it has lists in lists too deep for a table") from None
     if "\\ud" in text.lower():  # half of a pair that makes a letter cannot be written
         text = json.dumps(found, ensure_ascii=False).encode(errors="replace").decode()
         found = json.loads(text)
@@ -98,8 +101,6 @@ def _json(text: str) -> Any:
         if not error.msg.startswith("Extra data"):
             raise
         return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except RecursionError:
-        raise FileError("it has lists in lists too deep for a table") from None
 
 
 def _shape(found: Any) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from .._messages import visible
 from ..io.sampling import Sampling
 
 MIDNIGHT = " 00:00:00"
@@ -41,6 +42,11 @@ class Labels:
     names: tuple[str, ...] = ("",)
     positions: NDArray | None = None
     axis: str = COUNTED
+
+    def __post_init__(self) -> None:
+        names = tuple(visible(str(name)) for name in self.names)  # no font has the others
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "axis", visible(self.axis))
 
     def along(self, count: int) -> NDArray:
         """Return the positions of `count` samples."""
