@@ -169,7 +169,7 @@ def zarray(path):
 
 
 def mat(path):
-    scipy.io.savemat(path, {"x": np.zeros(700_000)}, do_compression=True)
+    scipy.io.savemat(path, {"x": np.zeros(1_400_000)}, do_compression=True)
 
 
 def excel(path):

@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from .limits import SizeLimit
+from .mat5 import read_stored, stored_arrays
 from .table import FileError, Table
 
 VARIABLE = "values"  # the name under which an array without a name is written
@@ -152,15 +153,21 @@ def read_mat(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     """Read one array of a MAT file, without its axes of length one."""
     import scipy.io
 
-    try:
-        shapes = {n: s for n, s, kind in scipy.io.whosmat(path) if kind in MATLAB_NUMBERS}
-    except NotImplementedError:  # version 7.3
+    version, _ = scipy.io.matlab.matfile_version(path)
+    if version == 2:  # version 7.3
         from .hdf5 import read_hdf5
 
         return read_hdf5(path, variable, limit, matlab=True)
-    name = chosen(shapes, variable)
-    limit.check_array(shapes[name], np.complex128)  # the list does not say which are real
-    values = scipy.io.loadmat(path, variable_names=[name])[name]
+    if version == 1:  # version 5, 6 or 7
+        stored = stored_arrays(path)
+        name = chosen({n: array.shape for n, array in stored.items()}, variable)
+        limit.check_array(stored[name].shape, stored[name].dtype)
+        values = read_stored(path, stored[name])
+    else:
+        shapes = {n: s for n, s, kind in scipy.io.whosmat(path) if kind in MATLAB_NUMBERS}
+        name = chosen(shapes, variable)
+        limit.check_array(shapes[name], np.complex128)  # the list does not say which are real
+        values = scipy.io.loadmat(path, variable_names=[name])[name]
     return Table(numbers(np.squeeze(values)), variable=name)
 
 
