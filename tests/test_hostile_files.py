@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -19,6 +18,7 @@ from scipy.io import wavfile
 
 import structrank as sr
 from structrank.io import FileError, Table, leftovers, limits, read, write
+from structrank.io.formats import KNOWN
 from structrank.io.limits import SizeLimit
 from structrank.io.saved_values import Reader, Writer
 
@@ -111,6 +111,38 @@ def test_zarr_stays_in_its_folder(tmp_path, what):
             read(path, variable="../other.zarr/x")
         return
     with pytest.raises(FileError, match="a symbolic link that leads out of the folder"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["fid", "acqus", "acqu2s", "nuslist"])
+def test_experiments_stay_in_their_folder(tmp_path, secret, name):
+    folder = tmp_path / "a"
+    folder.mkdir()
+    for own in ("fid", "acqus"):
+        (folder / own).write_bytes(b"##$TD= 256\n")
+    (folder / name).unlink(missing_ok=True)
+    (folder / name).symlink_to(secret)
+    with pytest.raises(FileError, match=f"a: {name} is a symbolic link that leads out of the fold"):
+        read(folder)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_pipes_and_devices_are_not_opened(tmp_path, name):
+    path = tmp_path / f"pipe{name}"
+    os.mkfifo(path)
+    device = tmp_path / f"zero{name}"
+    device.symlink_to("/dev/zero")
+    for place in (path, device):
+        with pytest.raises(FileError, match=f"{place} is a device, a pipe or a socket, but a file"):
+            read(place)
+
+
+def test_no_pipe_in_a_folder_is_opened(tmp_path):
+    path = tmp_path / "a.zarr"
+    zarr.create_array(path, data=np.arange(5.0))
+    (path / "c" / "0").unlink()
+    os.mkfifo(path / "c" / "0")
+    with pytest.raises(FileError, match="c/0 is a device, a pipe or a socket"):
         read(path)
 
 
@@ -231,17 +263,17 @@ def test_sizes_are_checked_before_unpacking(tmp_path, name):
         read(path, max_size="10MB")
 
 
-def test_a_schedule_cannot_ask_for_more(tmp_path, monkeypatch):
-    for name in ("acqus", "ser"):
-        (tmp_path / name).write_bytes(b"x")
-    (tmp_path / "nuslist").write_text("0\n2000000000\n")
-    about = {"acqus": {}}
-    fake = SimpleNamespace(read=lambda *_, **__: (about, np.ones((2, 4), complex)))
-    monkeypatch.setitem(sys.modules, "nmrglue", SimpleNamespace(bruker=fake))
-    with pytest.raises(FileError, match="it would take 128 GB of memory"):
+def test_a_schedule_cannot_ask_for_more(tmp_path):
+    (tmp_path / "acqus").write_text("##$TD= 256\n##$AQ_mod= 3\n")
+    (tmp_path / "ser").write_bytes(bytes(2048))
+    (tmp_path / "nuslist").write_text("0\n2000000\n")
+    with pytest.raises(FileError, match="it would take 4.1 GB of memory"):
         read(tmp_path, max_size="1GB")
     (tmp_path / "nuslist").write_text("0\n-1\n")
     with pytest.raises(FileError, match="a negative entry"):
+        read(tmp_path)
+    (tmp_path / "nuslist").write_text(" \n")
+    with pytest.raises(FileError, match="its schedule .nuslist. is empty"):
         read(tmp_path)
 
 

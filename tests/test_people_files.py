@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import struct
 import sys
 import warnings
 from datetime import date, datetime, timedelta
@@ -535,15 +536,81 @@ class TestOtherFormats:
         with pytest.raises(FileError, match="only schedules of one dimension"):
             read(tmp_path)
 
-    def test_varian(self, tmp_path):
+    @pytest.mark.parametrize("text", ["##$X= <abc", "##$X= (0..1000000000)\n1 2", "##$X= (0..n)"])
+    def test_damaged_parameters_of_bruker(self, tmp_path, text):
+        """The reader of nmrglue never ends."""
+        (tmp_path / "fid").write_bytes(np.arange(8, dtype="<i4").tobytes())
+        written(tmp_path, "acqus", text)
+        with pytest.raises(FileError, match="acqus does not tell the length of an FID .TD."):
+            read(tmp_path)
+        written(tmp_path, "acqus", f"##$TD= 8\n{text}")
+        np.testing.assert_array_equal(read(tmp_path).values, np.arange(8.0))
+
+    def test_other_sizes_of_bruker(self, tmp_path):
         nmrglue = pytest.importorskip("nmrglue", reason="nmrglue is not installed")
-        values = (np.arange(8) + 1j * np.arange(8)[::-1]).astype(np.complex64)
-        about = nmrglue.fileiobase.create_blank_udic(1)
-        about[0].update(size=8, complex=True, encoding="direct")
-        settings = nmrglue.varian.create_dic(about)
-        nmrglue.varian.write_fid(str(tmp_path / "fid"), settings, values)
-        written(tmp_path, "procpar", "np 1 1 1 1 1 1 1 1 1 1\n1 16\n0\n")
-        np.testing.assert_array_equal(np.ravel(read(tmp_path).values), values)
+        rng = np.random.default_rng(0)
+        head = "##$AQ_mod= {}\n##$BYTORDA= {}\n##$DTYPA= {}\n##$TD= {}\n##END=\n"
+        for mode, order, kind, points, rows, total in (
+            (0, 0, 2, 100, 3, 6 * 128),  # two planes
+            (1, 1, 0, 512, 2, 2 * 512),
+            (3, 1, 2, 128, 1, 4 * 128),
+            (3, 0, 0, 256, 0, 256),
+        ):
+            written(tmp_path, "acqus", head.format(mode, order, kind, points))
+            written(tmp_path, "acqu2s", head.format(mode, order, kind, rows))
+            dtype = "<>"[order] + {0: "i4", 2: "f8"}[kind]
+            (tmp_path / "ser").write_bytes(rng.integers(-9, 9, total).astype(dtype).tobytes())
+            expected = nmrglue.bruker.read(str(tmp_path), read_pulseprogram=False)[1]
+            found = read(tmp_path)
+            assert found.notes == ()
+            np.testing.assert_array_equal(found.values, expected)
+        (tmp_path / "ser").write_bytes(bytes(4 * 300))
+        assert "300 numbers are no rows of 256 (TD)" in read(tmp_path).notes[0]
+
+    @pytest.mark.parametrize("traces", [1, 3])
+    @pytest.mark.parametrize(("kind", "status"), [("f4", 8), ("i4", 4), ("i2", 0)])
+    @pytest.mark.parametrize("shape", [(8,), (6, 4), (2, 6, 4)])
+    def test_varian(self, tmp_path, shape, kind, status, traces):
+        varian = pytest.importorskip("nmrglue", reason="nmrglue is not installed").varian
+        traces = traces if len(shape) > 1 else 1
+        numbers = np.arange(2 * np.prod(shape), dtype=">" + kind).reshape(-1, traces, 2 * shape[-1])
+        sizes = (len(numbers), traces, numbers.shape[2], 0, 0, 0, 0, status, 1)
+        blocks = b"".join(bytes(28) + block.tobytes() for block in numbers)
+        (tmp_path / "fid").write_bytes(struct.pack(">6l2hl", *sizes) + blocks)
+        line = "{} 1 1 1 1 1 1 1 1 1 1\n1 {}\n0\n".format
+        halves = zip(("ni", "ni2"), (size // 2 for size in shape[-2::-1]), strict=False)
+        text = line("np", 2 * shape[-1]) + "".join(line(*half) for half in halves)
+        written(tmp_path, "procpar", text)
+        found = read(tmp_path)
+        path, order = str(tmp_path / "fid"), "r" if len(shape) == 3 else "f"
+        _, expected = varian.read_fid_ntraces(path, shape, order)
+        assert expected.shape == shape
+        np.testing.assert_array_equal(found.values, expected)
+        assert found.values.dtype == ("complex64" if kind == "f4" else "complex128")
+        doubt = ("no array in dictionary, torder set to 'r'",)
+        assert found.notes == (doubt if len(shape) == 3 else ())
+
+    def test_damaged_data_of_varian(self, tmp_path):
+        pytest.importorskip("nmrglue", reason="nmrglue is not installed")
+        written(tmp_path, "procpar", "x 1 1 1 1 1 1 1 1 1 1\n1 16\n0\n")
+        numbers = np.arange(16, dtype=">f4").tobytes()
+        for head, words in (
+            ((2**30, 1, 16, 4, 64, 92, 0, 8, 1), "1073741824 blocks of 92 bytes, but has 124 byt"),
+            ((2**30, 1, 0, 4, 64, 92, 0, 8, 0), "1073741824 blocks of 1 traces of 0 numbers"),
+            ((1, -1, 16, 4, 64, 92, 0, 8, 1), "1 blocks of -1 traces"),
+        ):
+            (tmp_path / "fid").write_bytes(struct.pack(">6l2hl", *head) + bytes(28) + numbers)
+            with pytest.raises(FileError, match=words):
+                read(tmp_path)
+        (tmp_path / "fid").write_bytes(bytes(8))
+        with pytest.raises(FileError, match="it has no header"):
+            read(tmp_path)
+        good = struct.pack(">6l2hl", 2, 1, 8, 4, 32, 60, 0, 8, 0)
+        (tmp_path / "fid").write_bytes(good + numbers)
+        found = read(tmp_path)
+        assert found.values.shape == (2, 4)
+        assert found.notes[0] == "shape cannot be determined."
+        assert "procpar tells the shape None, but the data have (2, 4)" in found.notes[1]
 
     def test_seismic_traces(self, tmp_path, monkeypatch):
         path = written(tmp_path, "a.mseed", b"something")

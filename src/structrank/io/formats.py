@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from . import arrays, hdf5, recordings, zarr_folders
+from . import arrays, fid_folders, hdf5, recordings, zarr_folders
 from .atomic import check_new_file, check_new_folder, new_path
 from .cells import Cells
 from .frames import FRAMES, read_frame, require_frames, write_frame
@@ -19,6 +19,7 @@ from .grid import regularized
 from .limits import SizeLimit
 from .lines import DELIMITERS, TextOptions
 from .names import check_name
+from .places import check_regular
 from .table import Column, FileError, Table, with_columns
 from .text import read_text, table_of, write_text
 from .unknown import conversion
@@ -87,7 +88,7 @@ def read(
                            dimension are returned as they are stored
     .wav                   sound, with SciPy; channels are columns, full scale is 1
     .mseed, .miniseed      seismic traces, with ObsPy; gaps are NaN
-    a folder, fid, ser     Bruker or Varian experiments, with nmrglue; rows that a schedule
+    a folder, fid, ser     Bruker experiments, or Varian ones with nmrglue; rows that a schedule
                            (nuslist) leaves out are NaN
     =====================  ==================================================================
 
@@ -155,7 +156,7 @@ def read(
     """
     path = Path(path)
     check_name(path)
-    if recordings.fid_folder(path) is None:
+    if fid_folders.fid_folder(path) is None:
         _check_readable(path)
     one = isinstance(columns, (str, Real))
     listed = cast("Sequence[Column] | None", [columns] if one else columns)
@@ -190,7 +191,7 @@ def _read(
     options: TextOptions,
     limit: SizeLimit,
 ) -> Table:
-    experiment = recordings.fid_folder(path)
+    experiment = fid_folders.fid_folder(path)
     suffix = "" if experiment is not None else _suffix(path)
     if suffix in TEXT:
         if variable is not None:
@@ -208,7 +209,7 @@ def _read(
     if index is not None or header is not None or options.decimal is not None:
         raise FileError("only text files have an index or a header")
     if experiment is not None:
-        table = recordings.read_fid_folder(*experiment, variable, limit)
+        table = fid_folders.read_fid_folder(*experiment, variable, limit)
     else:
         format = BINARY[suffix]
         table = replace(format.read(path, variable, limit), format=format.name)
@@ -331,6 +332,7 @@ def _check_readable(path: Path) -> None:
         raise FileError(f"{path} does not exist")
     if path.is_dir() and suffix != ".zarr":
         raise FileError(f"{path} is a folder, but a file is expected")
+    check_regular(path)
     if path.is_file() and path.stat().st_size == 0:
         raise FileError(f"{path} is empty")
 

@@ -19,7 +19,7 @@ from .table import FileError
 START = 128  # bytes of text and version before the first element; the last two tell the byte order
 ORDERS = {b"IM": "<", b"MI": ">"}
 INT32, UINT32, MATRIX, COMPRESSED = 5, 6, 14, 15
-TYPES = "i1 u1 i2 u2 i4 u4 f4 f8 i8 u8".split()
+TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8", "i8", "u8"]
 NUMBERS = dict(zip((1, 2, 3, 4, 5, 6, 7, 9, 12, 13), TYPES, strict=True))
 CLASSES = {number: "f8" for number in range(6, 16)} | {7: "f4"}  # whole numbers in double
 COMPLEX = 1 << 11  # among the flags of an array

@@ -1,4 +1,4 @@
-"""Recordings of instruments: WAV sound, Bruker and Varian (Agilent) FIDs, MiniSEED traces."""
+"""Recordings of instruments: WAV sound and MiniSEED traces."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import chosen, numbers, require
+from .arrays import chosen, numbers
 from .limits import SizeLimit
 from .table import FileError, Table
-
-PARAMETERS = {"acqus": "Bruker", "procpar": "Varian"}
 
 
 def read_wav(path: Path, variable: str | None, limit: SizeLimit) -> Table:
@@ -49,57 +47,6 @@ def write_wav(path: Path, table: Table) -> None:
         raise FileError(f"a WAV file has real channels, not {table.values.shape}: choose .npy")
     with path.open("wb") as file:
         scipy.io.wavfile.write(file, rate, table.values)
-
-
-def fid_folder(path: Path) -> tuple[Path, str] | None:
-    """The folder of a Bruker or Varian experiment, given by itself or by its data file."""
-    folder = path if path.is_dir() else path.parent
-    if not path.is_dir() and path.name not in ("fid", "ser"):
-        return None
-    found = [kind for name, kind in PARAMETERS.items() if (folder / name).is_file()]
-    return (folder, found[0]) if found else None
-
-
-def read_fid_folder(folder: Path, kind: str, variable: str | None, limit: SizeLimit) -> Table:
-    """Read the FIDs of an experiment; rows that a schedule of sampling leaves out are NaN."""
-    nmrglue = require("nmrglue")
-    if variable is not None:
-        raise FileError(f'there is no array "{variable}": an experiment has one, without a name')
-    data = [folder / name for name in ("fid", "ser") if (folder / name).is_file()]
-    limit.check(4 * sum(file.stat().st_size for file in data))  # numbers of 16 bits or more
-    if kind == "Varian":
-        _, values = nmrglue.varian.read(str(folder))
-        return Table(numbers(values), format=kind)
-    about, values = nmrglue.bruker.read(str(folder), read_pulseprogram=False, read_procs=False)
-    notes = []
-    delay = float(about["acqus"].get("GRPDLY", 0))
-    if delay > 0:
-        notes.append(f"the first {delay:.0f} points are the delay of the digital filter (GRPDLY)")
-    schedule = folder / "nuslist"
-    if schedule.is_file() and values.ndim > 1:
-        values = _scheduled(values, schedule, limit)
-        seen = np.count_nonzero(~np.isnan(values[:, 0]))
-        notes.append(f"{seen} of {len(values)} rows were sampled (nuslist); the others are missing")
-    return Table(numbers(values), format=kind, notes=tuple(notes))
-
-
-def _scheduled(values: np.ndarray, schedule: Path, limit: SizeLimit) -> np.ndarray:
-    """The rows in their places; each entry of the schedule may have several rows."""
-    entries = np.loadtxt(schedule, dtype=int, ndmin=2)
-    count = len(entries)
-    if values.ndim != 2 or entries.shape[1] != 1 or len(values) % count:
-        raise FileError(
-            f"its schedule (nuslist) has {count} entries of {entries.shape[1]} numbers, but the "
-            f"data have shape {values.shape}: only schedules of one dimension are read; place the "
-            "rows in an array with NaN elsewhere, and save it by numpy.save"
-        )
-    if np.any(entries < 0):
-        raise FileError("its schedule (nuslist) has a negative entry, but rows count from 0")
-    several = len(values) // count
-    limit.check_array((int(entries.max()) + 1, several, values.shape[1]), values.dtype)
-    full = np.full((entries.max() + 1, several, values.shape[1]), np.nan, dtype=values.dtype)
-    full[entries[:, 0]] = values.reshape(count, several, -1)
-    return full.reshape(-1, values.shape[1])
 
 
 def read_miniseed(path: Path, variable: str | None, limit: SizeLimit) -> Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from .arrays import check_unnamed, chosen, is_numeric, numbers, require
 from .limits import SizeLimit
+from .places import check_inside, everything_in
 from .table import FileError, Table
 
 
@@ -23,7 +23,7 @@ def read_zarr(path: Path, variable: str | None, limit: SizeLimit) -> Table:
 def open_zarr(path: Path, variable: str | None) -> tuple[Any, str | None]:
     """Open a Zarr array, or one array of a Zarr group, without reading it; return its name, too."""
     zarr = require("zarr")
-    _check_inside(path)
+    check_inside(path, everything_in(path))
     # Metadata gathered in one file could name arrays outside the folder.
     opened = zarr.open(path, mode="r", use_consolidated=False)
     if isinstance(opened, zarr.Array):
@@ -61,20 +61,6 @@ def _absent(path: Path, array: Any, places: list[range]) -> list[tuple[int, ...]
         for place in itertools.product(*places)
         if not (path / array.path / array.metadata.encode_chunk_key(place)).is_file()
     ]
-
-
-def _check_inside(path: Path) -> None:
-    """Raise an error if a symbolic link leads out of the folder."""
-    inside = path.resolve()
-    for folder, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            place = Path(folder, name)
-            if place.is_symlink() and not place.resolve().is_relative_to(inside):
-                raise FileError(
-                    f"{place.relative_to(path)} is a symbolic link that leads out of the folder, "
-                    "which is refused, since a folder could show other files in this way: copy the "
-                    "values into it"
-                )
 
 
 def _read(path: Path, array: Any, name: str | None, limit: SizeLimit) -> Table:
