@@ -578,6 +578,19 @@ class TestContainers:
         write(tmp_path / "a.mat", Table(np.arange(3.0), variable=name))
         assert read(tmp_path / "a.mat").variable == "values"
 
+    @pytest.mark.parametrize("name", ["allow_pickle", "file", "args", "kwds", "x.npy", "wind °"])
+    def test_names_that_numpy_takes_as_options(self, tmp_path, name):
+        write(tmp_path / "a.npz", Table(np.arange(3.0), variable=name))
+        found = read(tmp_path / "a.npz")
+        assert found.variable == name
+        np.testing.assert_array_equal(found.values, np.arange(3.0))
+        np.testing.assert_array_equal(np.load(tmp_path / "a.npz")[name], np.arange(3.0))
+
+    @pytest.mark.parametrize("name", ["", "a\0b", "\udc80", "two\nlines"])
+    def test_names_that_no_archive_has(self, tmp_path, name):
+        write(tmp_path / "a.npz", Table(np.arange(3.0), variable=name))
+        assert read(tmp_path / "a.npz").variable == "values"
+
     def test_text_arrays_are_not_counted(self, tmp_path):
         self.several(tmp_path / "a.npz", {"labels": np.array(["x", "y"]), "y": np.arange(3.0)})
         assert read(tmp_path / "a.npz").variable == "y"

@@ -142,8 +142,11 @@ def _objects_refused() -> Iterator[None]:
 
 def write_npz(path: Path, table: Table) -> None:
     """Write the values, under their name, to an NPZ file."""
-    with path.open("wb") as file:
-        np.savez(file, **{table.variable or VARIABLE: table.values})  # type: ignore[arg-type]
+    given = table.variable or VARIABLE
+    name = f"{given if given.isprintable() else VARIABLE}.npy"
+    # np.savez would take some names as options.
+    with zipfile.ZipFile(path, "w") as file, file.open(name, "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, np.asanyarray(table.values), allow_pickle=False)
 
 
 # -- MATLAB -----------------------------------------------------------------------------
