@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import os
+import shutil
 import signal
 import sys
 import tempfile
+import time
 import warnings
+from contextlib import suppress
 
 import dask
 import numpy as np
@@ -52,6 +56,7 @@ from structrank import (
     solve_trusted,
     solve_within,
 )
+from structrank.io import Table, read, write
 from structrank.solvers import rivals
 
 T = np.arange(24)
@@ -201,3 +206,70 @@ def check_moments(call, moments):
         assert pressed.calls >= pressed.moment
         assert returned is None or says_interrupted(returned)
         assert surroundings() == before
+
+
+# -- files ------------------------------------------------------------------------------
+
+
+def test_ctrl_c_inside_a_library_is_no_broken_file(tmp_path, monkeypatch):
+    def torn(*_, **__):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise SystemError("a function returned a result with an exception set") from error
+
+    table = Table(np.arange(5.0))
+    write(tmp_path / "a.npz", table)
+    monkeypatch.setattr(np.lib.format, "read_array", torn)
+    monkeypatch.setattr(np.lib.format, "write_array", torn)
+    with pytest.raises(KeyboardInterrupt):
+        read(tmp_path / "a.npz")
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "b.npz", table)
+    assert os.listdir(tmp_path) == ["a.npz"]
+
+
+def test_ctrl_c_while_a_replaced_folder_is_removed(tmp_path, monkeypatch):
+    write(tmp_path / "a.zarr", Table(np.arange(5.0)))
+    original, removed = shutil.rmtree, []
+
+    def rmtree(path, **keywords):
+        removed.append(path)
+        if len(removed) == 1:
+            raise KeyboardInterrupt
+        original(path, **keywords)
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "a.zarr", Table(np.arange(3.0)), force=True)
+    assert os.listdir(tmp_path) == ["a.zarr"]
+    np.testing.assert_array_equal(read(tmp_path / "a.zarr").values, np.arange(3.0))
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("moments", [20, nightly(100)])
+@pytest.mark.parametrize("suffix", [".zarr", ".h5", ".mat"])
+def test_ctrl_c_at_any_moment_leaves_no_half_of_a_file(tmp_path, rng, suffix, moments):
+    def press(*_):
+        raise KeyboardInterrupt
+
+    path, table = tmp_path / f"a{suffix}", Table(rng.standard_normal((300, 30)))
+    write(path, table)
+    before = signal.signal(signal.SIGALRM, press)
+    try:
+        for work in (lambda: read(path), lambda: write(path, table, force=True)):
+            start = time.perf_counter()
+            work()
+            whole = time.perf_counter() - start
+            for delay in rng.uniform(0, whole, moments):
+                with suppress(KeyboardInterrupt):
+                    signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-5))
+                    work()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                time.sleep(0.005)  # threads of libraries may go on
+                assert os.listdir(tmp_path) == [path.name]
+                np.testing.assert_array_equal(read(path).values, table.values)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

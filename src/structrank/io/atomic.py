@@ -237,6 +237,8 @@ def new_path(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # its name may be too long
             remove(partial)
+            if place.exists():  # Ctrl-C came while it was removed
+                remove(replaced)
 
 
 def _swap_folder(new: Path, place: Path, replaced: Path) -> None:

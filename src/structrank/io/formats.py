@@ -20,7 +20,7 @@ from .limits import SizeLimit
 from .lines import DELIMITERS, TextOptions
 from .names import check_name
 from .places import check_regular
-from .table import Column, FileError, Table, with_columns
+from .table import Column, FileError, Table, raise_interrupt, with_columns
 from .text import read_text, table_of, write_text
 from .unknown import conversion
 
@@ -178,6 +178,7 @@ def read(
     except ImportError:
         raise
     except Exception as error:  # readers fail in many ways on a broken file
+        raise_interrupt(error)
         raise FileError(f"{path} cannot be read: {_one_line(error)}") from error
     return table
 
@@ -267,6 +268,7 @@ def write(path: str | os.PathLike[str], table: Table, *, force: bool = False) ->
         except FileError as error:
             raise FileError(f"{path}: {error}") from error.__cause__
         except Exception as error:  # writers fail in many ways
+            raise_interrupt(error)
             raise FileError(f"{path} cannot be written: {_one_line(error)}") from error
 
 

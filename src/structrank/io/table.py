@@ -25,6 +25,15 @@ class FileError(ValueError):
     """
 
 
+def raise_interrupt(error: BaseException) -> None:
+    """Raise the Ctrl-C in whose wake a library failed, if there was one."""
+    before: BaseException | None = error
+    while before is not None:
+        if isinstance(before, KeyboardInterrupt):
+            raise before
+        before = before.__cause__ or before.__context__
+
+
 @dataclass(frozen=True)
 class TextStyle:
     """How a text file is written, so that a result can be written like the file that was read.

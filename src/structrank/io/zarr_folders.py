@@ -84,10 +84,19 @@ def _read(path: Path, array: Any, name: str | None, limit: SizeLimit) -> Table:
 
 
 def write_zarr(path: Path, table: Table) -> None:
-    """Write a Zarr array, or a group with one array if the table has a variable name."""
+    """Write a Zarr array, or a group with one array if the table has a variable name.
+
+    It is made in memory first: threads of Zarr go on writing after Ctrl-C.
+    """
     zarr = require("zarr")
+    made: dict[str, Any] = {}
+    store = zarr.storage.MemoryStore(made)
     every = {"write_empty_chunks": True}  # a chunk that is not there is missing
     if table.variable is None:
-        zarr.create_array(path, data=table.values, config=every)
+        zarr.create_array(store, data=table.values, config=every)
     else:
-        zarr.create_group(path).create_array(table.variable, data=table.values, config=every)
+        zarr.create_group(store).create_array(table.variable, data=table.values, config=every)
+    for name, content in made.items():
+        place = path / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.to_bytes())
