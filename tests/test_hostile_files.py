@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 
 import h5py
@@ -23,6 +25,7 @@ from structrank.io.limits import SizeLimit
 from structrank.io.saved_values import Reader, Writer
 
 SECRET = b"secret of another file " * 8
+posix = pytest.mark.skipif(os.name != "posix", reason="only POSIX has modes, pipes and signals")
 MATLAB = {"MATLAB_class": np.bytes_("double")}
 
 
@@ -126,6 +129,7 @@ def test_experiments_stay_in_their_folder(tmp_path, secret, name):
         read(folder)
 
 
+@posix
 @pytest.mark.parametrize("name", KNOWN)
 def test_pipes_and_devices_are_not_opened(tmp_path, name):
     path = tmp_path / f"pipe{name}"
@@ -137,6 +141,7 @@ def test_pipes_and_devices_are_not_opened(tmp_path, name):
             read(place)
 
 
+@posix
 def test_no_pipe_in_a_folder_is_opened(tmp_path):
     path = tmp_path / "a.zarr"
     zarr.create_array(path, data=np.arange(5.0))
@@ -292,6 +297,85 @@ def test_the_error_names_a_size_that_suffices(tmp_path, suffix):
     read(path, max_size=size)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_long_headers_are_not_read(tmp_path, suffix, version):
+    size = {1: 60_000, 2: 50_000_000}[version]
+    path = tmp_path / f"a{suffix}"
+    start = np.lib.format.magic(version, 0) + size.to_bytes(2 * version, "little")
+    if suffix == ".npz":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("x.npy", start + b" " * size)
+    else:
+        with path.open("wb") as file:
+            file.write(start)
+            file.truncate(size)
+    tracemalloc.start()
+    with pytest.raises(FileError, match=f"its header has {size} bytes, but at most 10000"):
+        read(path)
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
+
+
+def test_arrays_inside_entries_are_no_numbers(tmp_path):
+    pair = np.dtype([("real", "f8", (2000,)), ("imag", "f8", (2000,))])
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", (100,), pair)
+    np.save(tmp_path / "a.npy", np.zeros(2, pair))
+    np.savez(tmp_path / "a.npz", x=np.zeros(2, pair))
+    for name in ("a.h5", "a.npy", "a.npz"):
+        with pytest.raises(FileError, match="no array of numbers|not numbers"):
+            read(tmp_path / name, max_size="1MB")
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".zarr"])
+def test_a_chunk_may_be_larger_than_its_array(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".h5":
+        with h5py.File(path, "w") as file:
+            file.create_dataset("x", (10,), "f8", chunks=(60_000_000,), maxshape=(None,))
+    else:
+        zarr.create_array(path, shape=(10,), dtype="f8", chunks=(60_000_000,))
+    with pytest.raises(FileError, match="it would take 480 MB of memory"):
+        read(path, max_size="1MB")
+
+
+def riff(*chunks):
+    content = b"".join(name + len(data).to_bytes(4, "little") + data for name, data in chunks)
+    return b"RIFF" + (len(content) + 4).to_bytes(4, "little") + b"WAVE" + content
+
+
+def sound(rate=8000, bits=8, size=1):
+    return b"fmt ", struct.pack("<HHIIHH", 1, 1, rate, rate * size, size, bits)
+
+
+def test_what_looks_like_a_header_of_sound_does_not_count(tmp_path):
+    path = tmp_path / "a.wav"
+    decoy = b"LIST", b"".join(sound(bits=64, size=8)).ljust(80_000)
+    for headers in ([decoy, sound()], [sound(bits=64, size=8), sound()], [sound(bits=64)]):
+        path.write_bytes(riff(*headers, (b"data", bytes(1_000_000))))
+        with pytest.raises(FileError, match=r"it would take 9(\.\d+)? MB of memory"):
+            read(path, max_size="5MB")
+
+
+def test_sound_without_a_rate_is_refused(tmp_path):
+    path = tmp_path / "a.wav"
+    path.write_bytes(riff(sound(rate=0), (b"data", bytes(10))))
+    with pytest.raises(FileError, match="its sampling rate is 0 Hz, but one above zero"):
+        read(path)
+
+
+def test_odd_sound_files_make_notes_and_no_warnings(tmp_path):
+    path = tmp_path / "a.wav"
+    whole = riff(sound(), (b"odd ", b"some"), (b"data", bytes(10)))
+    path.write_bytes(whole)
+    assert read(path).notes == ("sampled at 8000 Hz",)
+    path.write_bytes(whole.replace(whole[4:8], (200).to_bytes(4, "little")))
+    found = read(path)
+    assert found.notes[1].startswith("it is not complete: Reached EOF")
+    assert found.values.size == 10
+
+
 def test_words_for_sizes():
     sizes = {"2GB": 2e9, "500 mb": 5e8, "1.5kiB": 1536, "7": 7, 10: 10, 1e6: 1e6}
     assert {size: SizeLimit(size).most for size in sizes} == sizes
@@ -366,8 +450,6 @@ def text(folder, content):
 
 # -- the place of a file ----------------------------------------------------------------
 
-posix = pytest.mark.skipif(os.name != "posix", reason="only POSIX has modes and signals")
-
 
 @posix
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".zarr"])
@@ -390,6 +472,17 @@ def test_nothing_is_written_through_a_dangling_link(tmp_path, suffix, force):
     with pytest.raises(FileError, match="a symbolic link to .*, which does not exist"):
         write(path, Table(np.arange(3.0)), force=force)
     assert not target.exists()
+
+
+@posix
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_pipe_is_not_replaced(tmp_path, name):
+    path = tmp_path / f"a{name}"
+    os.mkfifo(path)
+    words = "a file, but a folder" if name == ".zarr" else "a pipe or a socket|only read"
+    with pytest.raises(FileError, match=words):
+        write(path, Table(np.arange(3.0)), force=True)
+    assert path.is_fifo()
 
 
 @posix
@@ -423,6 +516,13 @@ def test_a_saved_result_imports_only_array_libraries(tmp_path, monkeypatch):
     plain = writer.plain(np.ones(2)) | {"library": "trap_of_a_file"}
     with pytest.raises(FileError, match="trap_of_a_file is not an array library"):
         Reader(writer.arrays).value(plain)
+
+
+@posix
+def test_a_pipe_is_no_saved_result(tmp_path):
+    os.mkfifo(tmp_path / "a.npz")
+    with pytest.raises(FileError, match="is a device, a pipe or a socket"):
+        sr.load(tmp_path / "a.npz")
 
 
 def test_a_saved_result_cannot_ask_for_more(tmp_path):

@@ -18,6 +18,7 @@ from .arrays import check_npz
 from .atomic import check_new_file, new_file
 from .fingerprints import fingerprint_of
 from .limits import SizeLimit
+from .places import check_regular
 from .table import FileError
 
 OWN = ("header", "digest")  # what else a file holds beside its arrays
@@ -112,6 +113,7 @@ class Archive:
         path : Path
         """
         try:
+            check_regular(path)
             check_npz(path, SizeLimit())
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 header = json.loads(str(file["header.npy"]))

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -120,10 +121,14 @@ def _npz_header(file: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.d
 
 def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     """The shape and data type that an array in NumPy's format names before its values."""
-    version = np.lib.format.read_magic(file)
-    old = version == (1, 0)
+    most = 10_000  # bytes of a header, the same as NumPy allows after it has read them
+    old = np.lib.format.read_magic(file) == (1, 0)
+    size = file.read(2 if old else 4)
+    length = int.from_bytes(size, "little")
+    if length > most:
+        raise FileError(f"its header has {length} bytes, but at most {most} are expected")
     reader = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-    shape, _, dtype = reader(file)
+    shape, _, dtype = reader(BytesIO(size + file.read(length)))
     return shape, dtype
 
 
@@ -240,15 +245,17 @@ def is_numeric(array: Any) -> bool:
 
 
 def _holds_numbers(dtype: np.dtype) -> bool:
-    return dtype.kind in "biufc" or dtype.names == ("real", "imag")
+    if dtype.names == ("real", "imag"):
+        return all(dtype[part].kind in "biuf" for part in dtype.names)
+    return dtype.kind in "biufc"
 
 
 def numbers(values: np.ndarray) -> np.ndarray:
     """Return values in single or double precision; whole numbers in double."""
-    if values.dtype.names == ("real", "imag"):
-        values = values["real"] + 1j * values["imag"]
-    if values.dtype.kind not in "biufc":
+    if not _holds_numbers(values.dtype):
         raise FileError(f"its entries are {values.dtype}, not numbers")
+    if values.dtype.names:
+        values = values["real"] + 1j * values["imag"]
     if values.dtype.kind == "c":
         return values.astype(np.complex64 if values.dtype.itemsize == 8 else np.complex128)
     single = values.dtype.kind == "f" and values.dtype.itemsize <= 4

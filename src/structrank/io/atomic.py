@@ -107,6 +107,8 @@ def _check_replaceable(path: Path, force: bool) -> None:
             f"{path} is a symbolic link to {os.readlink(path)}, which does not exist: remove the "
             "link, or choose another name"
         )
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise FileError(f"{path} is a device, a pipe or a socket: choose another name")
     if path.exists() and not force:
         raise FileError(f"{path} exists: use --force (force=True) to replace it")
 

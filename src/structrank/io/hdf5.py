@@ -42,8 +42,9 @@ def read_hdf5(path: Path, variable: str | None, limit: SizeLimit, *, matlab: boo
             {name: array.shape[:: -1 if matlab else 1] for name, array in arrays.items()}, name
         )
         _check_inside(name, arrays[name])
-        limit.check_array(arrays[name].shape, _number_type(arrays[name].dtype))
-        values = numbers(arrays[name][()])
+        array = arrays[name]
+        limit.check_array(array.shape, _number_type(array.dtype), array.chunks or ())
+        values = numbers(array[()])
     if matlab:  # arrays are stored by columns
         values = np.ascontiguousarray(np.squeeze(values.T))
     return Table(values, variable=name)

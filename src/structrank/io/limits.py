@@ -77,11 +77,15 @@ class SizeLimit:
                 f"(--max-size {enough}B, max_size={enough})"
             )
 
-    def check_array(self, shape: Sequence[int], dtype: Any) -> None:
-        """Raise an error if an array of numbers, as it is read, would be too large."""
+    def check_array(self, shape: Sequence[int], dtype: Any, chunk: Sequence[int] = ()) -> None:
+        """Raise an error if an array of numbers, as it is read, would be too large.
+
+        A chunk of it may be larger, and is unpacked whole.
+        """
         kind = np.dtype(dtype)
         single = kind.kind == "f" and kind.itemsize <= 4
-        self.check(math.prod(map(int, shape)) * (4 if single else max(8, kind.itemsize)))
+        count = max(math.prod(map(int, shape)), math.prod(map(int, chunk)))
+        self.check(count * (4 if single else max(8, kind.itemsize)))
 
     def check_cells(self, count: float) -> None:
         """Raise an error if so many cells of a table would be too many."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,22 +19,42 @@ def read_wav(path: Path, variable: str | None, limit: SizeLimit) -> Table:
 
     if variable is not None:
         raise FileError(f'there is no array "{variable}": a WAV file has channels as columns')
-    limit.check(path.stat().st_size * _growth(path))
-    rate, data = scipy.io.wavfile.read(path)
+    limit.check(path.stat().st_size * (1 + 8 / _sample_size(path)))  # as they are, and in double
+    with warnings.catch_warnings(record=True) as doubts:
+        warnings.simplefilter("always")
+        rate, data = scipy.io.wavfile.read(path)
     values = numbers(data)
     if data.dtype.kind in "iu":
         full = 2.0 ** (8 * data.dtype.itemsize - 1)
-        values = (values - (full if data.dtype.kind == "u" else 0.0)) / full
-    return Table(values, header={"rate": rate}, notes=(f"sampled at {rate} Hz",))
+        values -= full if data.dtype.kind == "u" else 0.0
+        values /= full
+    said = {str(doubt.message) for doubt in doubts}
+    notes = [f"it is not complete: {text}" for text in said if text.startswith("Reached EOF")]
+    return Table(values, header={"rate": _rate(rate)}, notes=(f"sampled at {rate} Hz", *notes))
 
 
-def _growth(path: Path) -> float:
-    """Bytes in memory per byte of a WAV file; numbers become floating point."""
+def _sample_size(path: Path) -> int:
+    """The fewest bytes per sample that a header in a WAV file tells."""
+    fewest = 8
     with path.open("rb") as file:
-        start = file.read(1 << 16)
-    at = start.find(b"fmt ")
-    bits = int.from_bytes(start[at + 22 : at + 24], "little") if at > 0 else 0
-    return 1 + 64 / max(bits, 8)  # what is read, and what it becomes
+        order: Literal["big", "little"] = "big" if file.read(12)[:4] == b"RIFX" else "little"
+        while len(head := file.read(8)) == 8:
+            size = int.from_bytes(head[4:], order)
+            end = file.tell() + size + size % 2
+            if head[:4] == b"fmt ":
+                about = file.read(16)
+                channels, all_bytes, bits = (
+                    int.from_bytes(about[k : k + 2], order) for k in (2, 12, 14)
+                )
+                fewest = min(fewest, all_bytes // max(channels, 1), bits // 8)
+            file.seek(end)
+    return max(fewest, 1)
+
+
+def _rate(rate: float) -> float:
+    if not 0 < rate < np.inf:
+        raise FileError(f"its sampling rate is {rate} Hz, but one above zero is expected")
+    return rate
 
 
 def write_wav(path: Path, table: Table) -> None:
@@ -62,7 +83,7 @@ def read_miniseed(path: Path, variable: str | None, limit: SizeLimit) -> Table:
     name = chosen({key: trace.data.shape for key, trace in traces.items()}, variable)
     trace = traces[name]
     values = np.ma.filled(np.ma.asarray(trace.data).astype(float), np.nan)
-    rate, start = trace.stats.sampling_rate, trace.stats.starttime
+    rate, start = _rate(trace.stats.sampling_rate), trace.stats.starttime
     notes = (f"{name}, sampled at {rate:g} Hz from {start}",)
     return Table(numbers(values), variable=name, header={"rate": rate}, notes=notes)
 

@@ -65,8 +65,8 @@ def _absent(path: Path, array: Any, places: list[range]) -> list[tuple[int, ...]
 
 def _read(path: Path, array: Any, name: str | None, limit: SizeLimit) -> Table:
     """The values, with NaN where chunks are not in the folder."""
-    limit.check_array(array.shape, array.dtype)
     sizes = array.shards or array.chunks
+    limit.check_array(array.shape, array.dtype, sizes)
     counts = [-(-length // size) for length, size in zip(array.shape, sizes, strict=True)]
     limit.check_cells(np.prod(counts, dtype=float))
     gone = _absent(path, array, [range(count) for count in counts])
