@@ -358,11 +358,17 @@ def test_what_looks_like_a_header_of_sound_does_not_count(tmp_path):
             read(path, max_size="5MB")
 
 
-def test_sound_without_a_rate_is_refused(tmp_path):
+def test_damaged_headers_of_sound(tmp_path):
     path = tmp_path / "a.wav"
-    path.write_bytes(riff(sound(rate=0), (b"data", bytes(10))))
-    with pytest.raises(FileError, match="its sampling rate is 0 Hz, but one above zero"):
-        read(path)
+    for chunks, words in (
+        ([sound(rate=0), (b"data", bytes(10))], "its sampling rate is 0 Hz, but one above zero"),
+        ([sound(size=0), (b"data", bytes(10))], "its header tells 1 channels in 0 bytes"),
+        ([sound()], "it has no header .fmt. or no samples .data."),
+        ([], "it has no header .fmt. or no samples .data."),
+    ):
+        path.write_bytes(riff(*chunks))
+        with pytest.raises(FileError, match=words):
+            read(path)
 
 
 def test_odd_sound_files_make_notes_and_no_warnings(tmp_path):

@@ -605,8 +605,12 @@ class TestOtherFormats:
         (tmp_path / "fid").write_bytes(bytes(8))
         with pytest.raises(FileError, match="it has no header"):
             read(tmp_path)
+        written(tmp_path, "procpar", "x 1 1\n")
         good = struct.pack(">6l2hl", 2, 1, 8, 4, 32, 60, 0, 8, 0)
         (tmp_path / "fid").write_bytes(good + numbers)
+        with pytest.raises(FileError, match="its procpar is damaged"):
+            read(tmp_path)
+        written(tmp_path, "procpar", "x 1 1 1 1 1 1 1 1 1 1\n1 16\n0\n")
         found = read(tmp_path)
         assert found.values.shape == (2, 4)
         assert found.notes[0] == "shape cannot be determined."

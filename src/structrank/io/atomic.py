@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .leftovers import clear_leftovers, new_mark, remove
 from .names import check_new_name
-from .table import FileError
+from .table import FileError, raise_interrupt
 
 
 def check_new_file(path: Path, suffixes: Sequence[str], *, force: bool = False) -> None:
@@ -235,6 +235,7 @@ def new_path(path: Path, check: Callable[[], None]) -> Iterator[Path]:
         else:
             os.replace(partial, place)
     except OSError as error:
+        raise_interrupt(error)
         raise FileError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):  # its name may be too long

@@ -127,9 +127,12 @@ def _varian(folder: Path, path: Path) -> tuple[np.ndarray, list[str]]:
     values = _varian_rows(path)
     with warnings.catch_warnings(record=True) as doubts:
         warnings.simplefilter("always")
-        about = varian.read_procpar(str(folder / "procpar"))
-        shape = varian.find_shape(about)
-        order = varian.find_torder(about, shape) if shape else "f"
+        try:
+            about = varian.read_procpar(str(folder / "procpar"))
+            shape = varian.find_shape(about)
+            order = varian.find_torder(about, shape) if shape else "f"
+        except (LookupError, ValueError) as error:
+            raise FileError(f"its procpar is damaged ({error})") from error
     notes = [str(doubt.message) for doubt in doubts]
     if len(values) == 1:
         return values[0], notes

@@ -35,20 +35,25 @@ def read_wav(path: Path, variable: str | None, limit: SizeLimit) -> Table:
 
 def _sample_size(path: Path) -> int:
     """The fewest bytes per sample that a header in a WAV file tells."""
-    fewest = 8
+    fewest, chunks = 8, set()
     with path.open("rb") as file:
         order: Literal["big", "little"] = "big" if file.read(12)[:4] == b"RIFX" else "little"
         while len(head := file.read(8)) == 8:
+            chunks.add(head[:4])
             size = int.from_bytes(head[4:], order)
             end = file.tell() + size + size % 2
             if head[:4] == b"fmt ":
                 about = file.read(16)
-                channels, all_bytes, bits = (
+                channels, width, bits = (
                     int.from_bytes(about[k : k + 2], order) for k in (2, 12, 14)
                 )
-                fewest = min(fewest, all_bytes // max(channels, 1), bits // 8)
+                if not 0 < channels <= width:
+                    raise FileError(f"its header tells {channels} channels in {width} bytes")
+                fewest = min(fewest, width // channels, max(bits // 8, 1))
             file.seek(end)
-    return max(fewest, 1)
+    if not chunks >= {b"fmt ", b"data"}:
+        raise FileError("it is no WAV file: it has no header (fmt) or no samples (data)")
+    return fewest
 
 
 def _rate(rate: float) -> float:
