@@ -22,13 +22,14 @@ References
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from .._array import NDArray
 from .lifting import lifted
 from .lockstep import Stretches, Tape, filtered
+from .settled import EXACT, settled
 
 
 @dataclass(frozen=True)
@@ -101,12 +102,20 @@ def adjoint(X: NDArray) -> NDArray:
 
 
 class Chunks:
-    """The chunks of some records."""
+    """The chunks of some records.
+
+    Where errors of a filter grow that starts from an exact state, rounding would decide. Then what
+    is known of the first state exactly has a variance that is not to be seen beside later ones.
+    """
 
     def __init__(self, model: Gaussian, records: Records, sizes: Chunking = Chunking()) -> None:
         samples, p, c, M = records.y.shape
-        self.model, self.samples, self.shape = model, samples, (p, c, M)
         shared = model.H.ndim == model.W.ndim == 2
+        self.settled = settled(model.H, model.W, p, samples) if shared else None
+        if self.settled is not None:
+            rounding = EXACT * self.settled * np.outer(~model.diffuse, ~model.diffuse)
+            model = replace(model, covariance=model.covariance + rounding)
+        self.model, self.samples, self.shape = model, samples, (p, c, M)
         self.block = sizes.block(model.states, p) if shared else 1
         self.length = sizes.length(samples, self.block, model.states)
         self.count = -(-samples // self.length)
@@ -175,9 +184,13 @@ class Chunks:
     def warm(self, group: slice) -> NDArray:
         """Covariances (d, d, n) that a filter reaches from zero in the d samples before a chunk.
 
-        The true covariance given the past is at least as large. The first chunk gets zero.
+        The true covariance given the past is at least as large. The first chunk gets zero. Where
+        errors grow from there, all chunks get the covariance at which the filter settles.
         """
         d, M = self.model.states, self.shape[2]
+        if self.settled is not None:
+            count = (group.stop - group.start) * M
+            return np.repeat(self.settled[..., None].astype(self.dtype), count, axis=2)
         before = slice(max(group.start - 1, 0), max(group.stop - 1, 0))
         if before.start == before.stop:
             return np.zeros((d, d, M), dtype=self.dtype)

@@ -70,6 +70,8 @@ class Conditioning:
 
         If the first state is not known, this is the diffuse log-likelihood: the limit for a
         covariance `kappa I` that grows, plus log(kappa) / 2 per state (log(kappa) if complex).
+        If it is known exactly and errors of the filter would grow more than 10^4 times, as they do
+        where `A - K C` is unstable, it counts as known to a millionth of the error of later states.
 
         Parameters
         ----------
