@@ -157,6 +157,12 @@ def test_picture_of_a_comparison():
     assert len(figure.axes) == 2
 
 
+def test_the_picture_of_complex_outputs_says_what_it_draws():
+    model = StateSpace([[0.9j]], None, [[1.0]], None, K=[[0.5]], innovation_covariance=[[1.0]])
+    axis = model.compare(model.simulate(steps=30)).plot(Figure())
+    assert axis.get_ylabel() == "real part output 0"
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -61,7 +61,63 @@ def test_the_picture_has_a_line_per_test():
     axis = MODEL.residual_tests(y, u, lags=5).plot(Figure())
     labels = [line.get_label() for line in axis.get_lines()]
     assert labels == ["output 0", "output 0 with input 0"]
-    assert [len(line.get_xdata()) for line in axis.get_lines()] == [5, 5]
+    seen = [line.get_xdata()[np.isfinite(line.get_ydata())] for line in axis.get_lines()]
+    assert [list(lags) for lags in seen] == [[1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]]
+
+
+def test_a_missing_D_shows_at_lag_zero():
+    u = np.random.default_rng(0).standard_normal((400, 1))
+    without = replace(MODEL, K=None)
+    y = replace(without, D=[[1.0]]).simulate(u, rng=1)
+    axis = without.residual_tests(y, u).plot(Figure())
+    drawn = axis.get_lines()[1].get_ydata()
+    assert abs(drawn[0]) > 0.5
+    assert np.max(np.abs(drawn[1:])) < 0.2
+
+
+COMPLEX = StateSpace(
+    [[0.9 * np.exp(0.5j)]], None, [[1 + 0j]], None, K=[[0.5 + 0.1j]], innovation_covariance=[[1.0]]
+)
+
+
+def test_complex_innovations_have_their_own_statistic():
+    """Twice the modulus squared of each correlation, times the pairs, has chi2 with two degrees."""
+    z = COMPLEX.simulate(steps=300, rng=1)
+    z[::7] = np.nan
+    tests = COMPLEX.residual_tests(z, lags=6)
+    e = COMPLEX.smooth(z).innovations[:, 0]
+    total = 0.0
+    for k in range(1, 7):
+        pairs = [(e[t], e[t - k]) for t in range(k, 300) if np.isfinite(e[t] + e[t - k])]
+        a, b = np.array(pairs).T
+        r = np.sum(a * b.conj()) / np.sqrt(np.sum(np.abs(a) ** 2) * np.sum(np.abs(b) ** 2))
+        assert tests.autocorrelations[k - 1, 0] == pytest.approx(r)
+        total += 2 * len(pairs) * abs(r) ** 2
+    assert tests.whiteness[0] == pytest.approx(chi2.sf(total, 12))
+    label = "output 0, modulus"
+    assert [line.get_label() for line in tests.plot(Figure()).get_lines()] == [label]
+
+
+def test_the_level_of_the_test_of_complex_innovations():
+    values, single = [], []
+    for seed in range(60):
+        tests = COMPLEX.residual_tests(COMPLEX.simulate(steps=300, rng=seed), lags=10)
+        values.append(tests.whiteness[0])
+        single.append(np.mean(np.abs(tests.autocorrelations) > tests.bound))
+    assert 0.4 < np.mean(values) < 0.6
+    assert np.mean(np.array(values) < 0.1) < 0.2
+    assert 0.002 < np.mean(single) < 0.025
+    wrong = replace(COMPLEX, K=[[0j]])
+    assert wrong.residual_tests(COMPLEX.simulate(steps=300)).whiteness[0] < 1e-6
+
+
+def test_tests_show_their_probabilities():
+    y, u = records(3)
+    tests = MODEL.residual_tests(y, u)
+    white, independent = tests.whiteness[0], tests.independence[0, 0]
+    text = f"whiteness {white:.2g}, independence {independent:.2g}"
+    assert repr(tests) == f"ResidualTests\n  output 0      {text}"
+    assert text in tests._repr_html_()
 
 
 def literal_independence(e, u, lags):

@@ -12,21 +12,21 @@ from scipy.stats import chi2
 
 from .._array import NDArray
 from .._checks import positive_int
-from ..views import plot_correlations
+from ..views import Summary, plot_correlations
 from .records import is_list_of_records, paired_records
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
 
 
-@dataclass(frozen=True)
-class ResidualTests:
+@dataclass(frozen=True, eq=False, repr=False)
+class ResidualTests(Summary):
     """Correlations of standardised innovations, and what chance says about them.
 
     Parameters
     ----------
     autocorrelations : ndarray, shape (lags, p)
-        Of each output's innovations with those 1, 2, ... samples before.
+        Of each output's innovations with those 1, 2, ... samples before; complex if the system is.
     cross_correlations : ndarray, shape (lags + 1, p, m)
         Of each output's innovations with each input 0, 1, ... samples before.
     whiteness : ndarray, shape (p,)
@@ -46,6 +46,9 @@ class ResidualTests:
     >>> tests = model.residual_tests(model.simulate(u, rng=1), u, lags=5)
     >>> tests.whiteness.shape, tests.independence.shape
     ((1,), (1, 1))
+    >>> tests
+    ResidualTests
+      output 0      whiteness 0.038, independence 0.96
     """
 
     autocorrelations: NDArray
@@ -55,7 +58,7 @@ class ResidualTests:
     bound: float
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the correlations, with the bound of single ones.
+        """Draw the correlations, with the bound of single ones; of complex ones the moduli.
 
         Parameters
         ----------
@@ -67,10 +70,23 @@ class ResidualTests:
         Axes
         """
         p, m = self.independence.shape
-        lines = {f"output {j}": self.autocorrelations[:, j] for j in range(p)}
+        own = self.autocorrelations
+        own, unit = (np.abs(own), ", modulus") if np.iscomplexobj(own) else (own, "")
+        own = np.concatenate([np.full((1, p), np.nan), own])  # at lag zero it is one
+        lines = {f"output {j}{unit}": own[:, j] for j in range(p)}
         for j, i in np.ndindex(p, m):
-            lines[f"output {j} with input {i}"] = self.cross_correlations[1:, j, i]
+            lines[f"output {j} with input {i}"] = self.cross_correlations[:, j, i]
         return plot_correlations(lines, self.bound, ax)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = []
+        for j, (white, independent) in enumerate(
+            zip(self.whiteness, self.independence, strict=True)
+        ):
+            inputs = ", ".join(f"{x:.2g}" for x in independent)
+            text = f"whiteness {white:.2g}" + (f", independence {inputs}" if inputs else "")
+            rows.append((f"output {j}", text))
+        return rows
 
 
 def residual_tests(model: StateSpace, samples: Any, inputs: Any, lags: int) -> ResidualTests:
@@ -91,16 +107,22 @@ def residual_tests(model: StateSpace, samples: Any, inputs: Any, lags: int) -> R
         crossed[k, j, i] = _correlation(errors, known, j, i, k)[0]
     independent = independence(errors, known, lags)
     least = min(np.count_nonzero(~np.isnan(np.concatenate(errors)), axis=0), default=0)
-    bound = float(np.sqrt(chi2.isf(0.01, 1) / max(least, 1)))
+    freedom = 2 if np.iscomplexobj(own) else 1
+    bound = float(np.sqrt(chi2.isf(0.01, freedom) / (freedom * max(least, 1))))
     return ResidualTests(own, crossed, white, independent, bound)
 
 
 def autocorrelations(errors: Sequence[NDArray], lags: int) -> tuple[NDArray, NDArray]:
-    """Autocorrelations (lags, p), and the probability of such large ones in white noise (p,)."""
+    """Autocorrelations (lags, p), and the probability of such large ones in white noise (p,).
+
+    Real and imaginary parts of complex ones, of circular noise, have half of the variance each.
+    """
     p = errors[0].shape[1]
     pairs = [[_correlation(errors, errors, j, j, k) for j in range(p)] for k in range(1, lags + 1)]
-    values, counts = np.moveaxis(np.array(pairs), 2, 0)
-    return values, np.asarray(chi2.sf(np.sum(counts * values**2, axis=0), lags))
+    values, counts = (np.array([[pair[i] for pair in row] for row in pairs]) for i in (0, 1))
+    freedom = 2 if np.iscomplexobj(values) else 1
+    squares = np.sum(counts * np.abs(values) ** 2, axis=0)
+    return values, np.asarray(chi2.sf(freedom * squares, freedom * lags))
 
 
 def independence(
@@ -137,11 +159,11 @@ def _product(x: list[NDArray], z: list[NDArray], lag: int) -> float:
 
 def _correlation(
     x: Sequence[NDArray], z: Sequence[NDArray], j: int, i: int, lag: int
-) -> tuple[float, int]:
+) -> tuple[complex, int]:
     """Correlation of channel j of x with channel i of z `lag` samples before, and its pairs."""
     a = np.concatenate([v[lag:, j] for v in x])
     b = np.concatenate([v[: max(len(v) - lag, 0), i] for v in z])
     seen = ~(np.isnan(a) | np.isnan(b))
     a, b = a[seen], b[seen]
-    size = np.sqrt(np.sum(a**2) * np.sum(b**2))
-    return (float(a @ b / size) if size > 0 else 0.0), int(seen.sum())
+    size = np.linalg.norm(a) * np.linalg.norm(b)
+    return a @ b.conj() / (size if size > 0 else 1.0), int(seen.sum())

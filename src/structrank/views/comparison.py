@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._array import NDArray
 from .figure import (
     BLACK,
@@ -31,7 +33,7 @@ def plot_comparison(
 ) -> Any:
     """Draw measured outputs and estimates of them, one panel per output.
 
-    At most twelve outputs are drawn. Of complex outputs, the real part is drawn.
+    At most twelve outputs are drawn. Of complex outputs the real part is drawn, and labelled so.
 
     Parameters
     ----------
@@ -68,7 +70,7 @@ def plot_comparison(
         axis.plot(x, samples[:, j].real, "o", color=BLACK, ms=3, mew=0, label="measured")
         for (label, values), color in zip(estimates.items(), (BLUE, ORANGE), strict=False):
             axis.plot(x, values[:, j].real, color=color, lw=1.2, label=label)
-        label_values(axis, "", labels.names[j])
+        label_values(axis, "real part" if np.iscomplexobj(samples) else "", labels.names[j])
         if titles is not None:
             axis.set_title(titles[j], loc="left", fontsize="medium")
     label_positions(axes[-1], x, labels.axis)

@@ -35,7 +35,7 @@ def plot_singular_values(values: NDArray, ax: Any = None) -> Any:
     'rank 2'
     """
     (axis,) = panels(ax, 1, 1, (6.4, 3.4))
-    axis.plot(np.arange(1, len(values) + 1), values, "o-", color=BLUE, ms=5, lw=1)
+    axis.plot(np.arange(len(values)), values, "o-", color=BLUE, ms=5, lw=1)
     axis.set(xlabel="number", ylabel="singular value", title=f"rank {len(values)}")
     if len(values):
         axis.set_yscale("log")
@@ -223,7 +223,7 @@ def plot_correlations(lines: dict[str, NDArray], bound: float, ax: Any = None) -
     Parameters
     ----------
     lines : dict of ndarray
-        Correlations at lags 1, 2, ..., by label.
+        Correlations at lags 0, 1, ..., by label. NaN is not drawn.
     bound : float
     ax : Axes or Figure, optional
 
@@ -242,7 +242,7 @@ def plot_correlations(lines: dict[str, NDArray], bound: float, ax: Any = None) -
     """
     (axis,) = panels(ax, 1, 1, (6.4, 3.4))
     for label, values in lines.items():
-        axis.plot(np.arange(1, len(values) + 1), values, "o-", ms=3, lw=0.8, label=label)
+        axis.plot(np.arange(len(values)), values, "o-", ms=3, lw=0.8, label=label)
     axis.axhspan(-bound, bound, color=BLACK, alpha=0.08)
     axis.set(xlabel="lag", ylabel="correlation", title="innovations")
     axis.xaxis.get_major_locator().set_params(integer=True)
