@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import nightly
@@ -100,6 +102,51 @@ def test_without_a_fit_errors_are_not_known():
     assert np.all(np.isnan(model.pole_errors))
     assert len(model.plot_poles(Figure()).collections) == 0
     assert len(model.modes) == 0
+
+
+SLOW = StateSpace(
+    [[0.97]], [[0.1]], [[1.0]], None, K=[[0.2]], innovation_covariance=[[0.01]], x0=[5.0]
+)
+
+
+@pytest.mark.parametrize("other", [SLOW, replace(SLOW, x0_covariance=[[1e-4]])])
+def test_records_of_a_fitted_model_begin_anywhere(other):
+    """The first state of its own record is right for `simulate`, and wrong for another record."""
+    fitted, free = FittedModel.of(other, None), replace(SLOW, x0=None)
+    u = np.random.default_rng(0).standard_normal((100, 1))
+    np.testing.assert_array_equal(fitted.simulate(u), SLOW.simulate(u))
+    y = free.simulate(u, initial=[-20.0], rng=1)
+    assert fitted.loglikelihood(y, u) == pytest.approx(free.loglikelihood(y, u), rel=1e-12)
+    np.testing.assert_allclose(fitted.smooth(y, u).states, free.smooth(y, u).states, atol=1e-11)
+    np.testing.assert_allclose(fitted.predict(y, u, 3), free.predict(y, u, 3), atol=1e-11)
+    tests, expected = (model.residual_tests(y, u).whiteness for model in (fitted, free))
+    np.testing.assert_allclose(tests, expected, atol=1e-9)
+    assert np.std(SLOW.smooth(y, u).innovations) > 3 * np.nanstd(fitted.smooth(y, u).innovations)
+    ahead = fitted.forecast(2, y, u, u[:2]).outputs
+    np.testing.assert_allclose(ahead, free.forecast(2, y, u, u[:2]).outputs, atol=1e-11)
+    later = fitted.update(y, u)  # whose first state is known
+    np.testing.assert_allclose(later.forecast(2, future_inputs=u[:2]).outputs, ahead, atol=1e-11)
+
+
+def test_a_known_first_state_of_a_fitted_model():
+    fitted = FittedModel.of(SLOW, None)
+    u = np.random.default_rng(0).standard_normal((100, 1))
+    y = SLOW.simulate(u, rng=1)
+    known = replace(fitted, x0_covariance=None)
+    np.testing.assert_array_equal(known.smooth(y, u).states, SLOW.smooth(y, u).states)
+    # On the record that it was fitted to, results hardly change.
+    late = slice(20, None)
+    own, other = (model.predict(y, u)[late] for model in (fitted, known))
+    np.testing.assert_allclose(own, other, atol=2e-3)
+
+
+def test_a_model_without_states_in_its_outputs_needs_no_samples():
+    constant = StateSpace(
+        [[0.0]], [[0.0]], [[0.0]], None, innovation_covariance=[[1.0]], output_offset=[3.0]
+    )
+    model, u = FittedModel.of(replace(constant, x0=[0.0]), None), np.ones((9, 1))
+    np.testing.assert_array_equal(model.predict(np.arange(9.0), u), 3.0)
+    np.testing.assert_array_equal(model.compare(np.arange(9.0), u).predicted, 3.0)
 
 
 @pytest.mark.parametrize("kind", [nightly("white"), nightly("innovations")])

@@ -14,6 +14,7 @@ from ..views import plot_poles
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .pole_errors import pole_covariances
+from .simulation import unknown_start
 from .state_space import StateSpace
 from .vibration_modes import VibrationModes
 
@@ -36,6 +37,11 @@ class Estimate:
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class FittedModel(StateSpace):
     """A `StateSpace` that was fitted to samples, with standard errors of its poles.
+
+    `x0` is its state at the first sample of the record it was fitted to; `simulate` begins there.
+    Other records begin elsewhere, so `x0_covariance` is inf on the diagonal: `smooth`, `predict`,
+    `forecast` and all other methods that take samples find the first state from them. For a record
+    whose first state is known, `dataclasses.replace` these two.
 
     Parameters
     ----------
@@ -72,8 +78,9 @@ class FittedModel(StateSpace):
 
     @classmethod
     def of(cls, model: StateSpace, estimate: Estimate | None, method: str = "") -> FittedModel:
-        """A system with the fit that it came from."""
+        """A system with the fit that it came from; records that it is given begin anywhere."""
         arrays = {field.name: getattr(model, field.name) for field in fields(StateSpace)}
+        arrays["x0_covariance"] = unknown_start(model)
         return cls(**arrays, estimate=estimate, method=method)
 
     def _shown(self) -> list[str]:

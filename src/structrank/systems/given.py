@@ -48,7 +48,9 @@ class Given:
         seen = ~np.isnan(y[:, :, 0])
         drive = np.moveaxis(u @ model.B.T, 1, 2)[:, :, None] if model.input_count else None
         covariance, diffuse = model.first_covariance
-        mean = np.zeros(model.order, dtype=model.A.dtype) if model.x0 is None else model.x0
+        mean = np.zeros(model.order, dtype=model.A.dtype)
+        if model.x0 is not None:
+            mean[~diffuse] = model.x0[~diffuse]
         H = np.concatenate([model.C, model.A])
         gaussian = Gaussian(H, model.noise_covariance, mean, covariance, diffuse)
         records = Records(np.where(np.isnan(y), 0, y), seen, drive)

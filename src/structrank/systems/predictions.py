@@ -11,7 +11,7 @@ from .._array import NDArray
 from .._checks import positive_int
 from ..views import Labels, Summary, plot_comparison
 from .given import Given
-from .simulation import explained, fitted_response
+from .simulation import explained, fitted_response, unknown_start
 from .smoothing import predicted_states
 
 if TYPE_CHECKING:
@@ -193,6 +193,6 @@ def _from_most_likely_start(
     """Predictions from the most likely first state; without noise, they are the simulation."""
     if simulated is not None and not np.any(model.noise_covariance):
         return simulated
-    free = replace(model, x0=None, x0_covariance=None)
+    free = replace(model, x0_covariance=unknown_start(model))
     start = free.smooth(y, u).states[0]
-    return np.asarray(replace(free, x0=start).predict(y, u, steps))
+    return np.asarray(replace(model, x0=start, x0_covariance=None).predict(y, u, steps))

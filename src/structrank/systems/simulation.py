@@ -53,6 +53,15 @@ def first_state(
     return np.zeros(model.order) if model.input_count else white(model, rng, model.order)
 
 
+def unknown_start(model: StateSpace) -> NDArray:
+    """`x0_covariance` of a system about whose first state nothing is known.
+
+    States that never show in the outputs are left out: samples cannot tell them.
+    """
+    shows = np.any(free_responses(model.A, model.C, model.order) != 0, axis=(0, 1))
+    return np.diag(np.where(shows, np.inf, 0.0))
+
+
 def checked_state(model: StateSpace, initial: Any) -> NDArray:
     """A state that the caller gives."""
     start = np.asarray(initial)
