@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from conftest import nightly
 from matplotlib.figure import Figure
 
-from structrank import FittedModel, StateSpace, identify
+from structrank import FittedModel, StateSpace, identify, load
 from structrank.systems.maximum_likelihood import MaximumLikelihood
 from structrank.systems.output_error import OutputError
 from structrank.systems.pole_errors import pole_covariances
@@ -147,6 +148,62 @@ def test_a_model_without_states_in_its_outputs_needs_no_samples():
     model, u = FittedModel.of(replace(constant, x0=[0.0]), None), np.ones((9, 1))
     np.testing.assert_array_equal(model.predict(np.arange(9.0), u), 3.0)
     np.testing.assert_array_equal(model.compare(np.arange(9.0), u).predicted, 3.0)
+
+
+INPUTS = StateSpace(
+    [[0.9]],
+    None,
+    [[2.0]],
+    None,
+    K=[[0.5]],
+    innovation_covariance=[[1.0]],
+    x0_covariance="stationary",
+    output_offset=[30.0],
+)
+DRIVEN = FittedModel.of(replace(SLOW, input_offset=[30.0]), None, "ARX", INPUTS)
+
+
+def there_and_back(model, tmp_path):
+    model.save(tmp_path / "a.npz")
+    return load(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    "same", [lambda m, _: m, lambda m, _: pickle.loads(pickle.dumps(m)), there_and_back]
+)
+def test_missing_inputs_are_filled_by_their_model(same, tmp_path):
+    model = same(DRIVEN, tmp_path)
+    rng = np.random.default_rng(1)
+    u = INPUTS.simulate(steps=120, rng=1)
+    y = DRIVEN.simulate(u, rng=2)
+    u[rng.random(120) < 0.2], y[::9] = np.nan, np.nan
+    full = INPUTS.smooth(u).outputs
+    np.testing.assert_array_equal(model.filled_inputs(u[:, 0]), full)
+    for call in (
+        lambda u: model.predict(y, u),
+        lambda u: model.smooth(y, u).states,
+        lambda u: model.smooth([y, y[:50]], [u, u[:50]])[0].states,
+        lambda u: model.loglikelihood(y, u),
+        lambda u: model.fit(u, y),
+        lambda u: model.compare(y, u).simulated,
+        lambda u: model.residual_tests(y, u).whiteness,
+        lambda u: model.simulate(u),
+        lambda u: model.update(y, u).x0,
+    ):
+        np.testing.assert_array_equal(call(u), call(full))
+    assert np.all(model.residual_tests(y, u).independence > 0.01)
+
+
+def test_a_gap_in_inputs_without_a_model_says_what_to_do():
+    u, y = np.ones((9, 1)), np.ones((9, 1))
+    for wrong, model in ((np.nan, FittedModel.of(SLOW, None)), (np.inf, DRIVEN), (np.inf, SLOW)):
+        u[3] = wrong
+        for call in (model.predict, model.smooth, lambda y, u: model.simulate(u)):  # noqa: B023
+            with pytest.raises(ValueError, match="inputs contain"):
+                call(y, u)
+    u[3] = np.nan
+    with pytest.raises(ValueError, match="fill the gaps first, for example with `impute`"):
+        SLOW.predict(y, u)
 
 
 @pytest.mark.parametrize("kind", [nightly("white"), nightly("innovations")])

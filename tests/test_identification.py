@@ -338,7 +338,11 @@ def test_an_output_may_be_unseen_in_a_held_out_stretch():
     u, y = record(truth, 200)
     u, y = with_gaps(u, 0.5, 0), y + 0.1 * np.random.default_rng(0).standard_normal(y.shape)
     y[:50, 1] = np.nan
-    assert distance(identify(u, y), truth) < 0.2
+    model = identify(u, y)
+    assert distance(model, truth) < 0.2
+    assert np.all(model.residual_tests(y, u).independence > 1e-3)  # with gaps in both
+    filled = model.filled_inputs(u)
+    np.testing.assert_allclose(filled[np.isnan(u)].mean(), np.nanmean(u), atol=0.3)
 
 
 def test_a_held_out_stretch_may_be_equal_to_the_mean_of_the_others():

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from .._checks import finite_or_missing
 from ..io.saved_results import savable
 from ..views import plot_poles
 from .maximum_likelihood import MaximumLikelihood
 from .output_error import OutputError
 from .pole_errors import pole_covariances
+from .records import series
 from .simulation import unknown_start
 from .state_space import StateSpace
 from .vibration_modes import VibrationModes
@@ -52,6 +54,10 @@ class FittedModel(StateSpace):
     method : str
         How `identify` found the model: "prediction error", "output error", "ARX", "average with
         ARX models" or "mean of the outputs". Empty for models of `realize_outputs`.
+    input_model : StateSpace, optional
+        A system driven by noise alone, whose outputs are the inputs. `identify` adds it if inputs
+        have gaps. Then all methods fill NaN in inputs with the means that it gives them, from the
+        other samples of the inputs, and take these for known.
 
     Examples
     --------
@@ -68,20 +74,41 @@ class FittedModel(StateSpace):
 
     estimate: Estimate | None
     method: str
+    input_model: StateSpace | None
 
     def __init__(
-        self, *matrices: Any, estimate: Estimate | None, method: str = "", **options: Any
+        self,
+        *matrices: Any,
+        estimate: Estimate | None,
+        method: str = "",
+        input_model: StateSpace | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(*matrices, **options)
         object.__setattr__(self, "estimate", estimate)
         object.__setattr__(self, "method", method)
+        object.__setattr__(self, "input_model", input_model)
 
     @classmethod
-    def of(cls, model: StateSpace, estimate: Estimate | None, method: str = "") -> FittedModel:
+    def of(
+        cls,
+        model: StateSpace,
+        estimate: Estimate | None,
+        method: str = "",
+        input_model: StateSpace | None = None,
+    ) -> FittedModel:
         """A system with the fit that it came from; records that it is given begin anywhere."""
         arrays = {field.name: getattr(model, field.name) for field in fields(StateSpace)}
         arrays["x0_covariance"] = unknown_start(model)
-        return cls(**arrays, estimate=estimate, method=method)
+        return cls(**arrays, estimate=estimate, method=method, input_model=input_model)
+
+    def filled_inputs(self, inputs: Any) -> NDArray:
+        """Inputs of shape (samples, m), with gaps (NaN) filled by the model of the inputs."""
+        u = series(inputs, "inputs", self.input_count)
+        if self.input_model is None or not np.any(np.isnan(u)):
+            return super().filled_inputs(u)
+        finite_or_missing(u, "inputs")
+        return np.asarray(self.input_model.smooth(u).outputs)
 
     def _shown(self) -> list[str]:
         return [*super()._shown(), *([self.method] if self.method else [])]

@@ -108,8 +108,4 @@ def _inputs(model: StateSpace, inputs: Any, outputs: list[NDArray], several: boo
             raise ValueError(
                 f"inputs have {len(u)} rows and samples have {len(y)}: equal numbers are expected"
             )
-        if not np.all(np.isfinite(u)):
-            raise ValueError(
-                "inputs contain NaN or inf, but finite numbers are expected: fill the gaps first"
-            )
-    return [u - model.input_offset for u in arrays]
+    return [model.filled_inputs(u) - model.input_offset for u in arrays]

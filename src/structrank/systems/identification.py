@@ -176,7 +176,8 @@ def identify(
         fit = _at_rest(whole, look, best, fit, centre[:m] / scale[:m])
     model = in_units(fit.model, centre, scale)
     model = replace(model, x0=None, x0_covariance=None) if several else model
-    return FittedModel.of(replace(model, dt=dt), fit.estimate, fit.method)
+    known = whole.input_model and in_units(whole.input_model, centre[:m], scale[:m])
+    return FittedModel.of(replace(model, dt=dt), fit.estimate, fit.method, known)
 
 
 def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> None:

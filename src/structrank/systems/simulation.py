@@ -8,7 +8,6 @@ import numpy as np
 
 from .._array import NDArray
 from .._checks import positive_int
-from .records import series
 from .recursion import adjoint, free_responses, spectral_radius_of, state_sequence
 
 if TYPE_CHECKING:
@@ -29,13 +28,7 @@ def inputs_around_offset(model: StateSpace, inputs: Any, steps: int | None = Non
             f"steps is {steps!r}, but the system has inputs, which set the number of steps: pass "
             "inputs alone"
         )
-    u = series(inputs, "inputs", model.input_count)
-    if not np.all(np.isfinite(u)):
-        raise ValueError(
-            "inputs contain NaN or inf, but a simulation expects finite numbers: fill the gaps "
-            "first"
-        )
-    return u - model.input_offset
+    return model.filled_inputs(inputs) - model.input_offset
 
 
 def first_state(

@@ -17,7 +17,7 @@ from .conditioning import Conditioning
 from .conversions import Conversions
 from .matrices import check_covariance, split_covariance, system_arrays
 from .predictions import Predictions
-from .records import paired
+from .records import paired, series
 from .recursion import adjoint, free_responses, spectral_radius_of
 from .responses import Responses
 
@@ -278,6 +278,20 @@ class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
             raise ValueError("the system has no inputs, but fit simulates the response to inputs")
         u, y = paired(inputs, outputs, self.input_count, self.output_count)
         return simulation.explained(y, simulation.fitted_response(self, u, y, initial))
+
+    def filled_inputs(self, inputs: Any) -> NDArray:
+        """Inputs of shape (samples, m) without gaps, as all methods use them.
+
+        Gaps (NaN) are an error but for a `FittedModel` with a model of its inputs.
+        """
+        u = series(inputs, "inputs", self.input_count)
+        if not np.all(np.isfinite(u)):
+            raise ValueError(
+                "inputs contain NaN or inf, but finite numbers are expected, as this system has no "
+                "model of its inputs: fill the gaps first, for example with `impute`. Models that "
+                "`identify` finds from inputs with gaps fill NaN themselves"
+            )
+        return u
 
     def covariances(self, lags: int) -> NDArray:
         """Covariances `E y_{t+i} y_t^H` of the stationary outputs that the noise causes.
