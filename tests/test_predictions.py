@@ -129,6 +129,35 @@ def test_without_noise_the_prediction_is_the_simulation():
     np.testing.assert_array_equal(comparison.predicted, comparison.simulated)
 
 
+def test_without_noise_least_squares_finds_the_first_state():
+    """Of a pure mode, whatever the outputs are; the past alone predicts."""
+    c, s = np.cos(0.3), np.sin(0.3)
+    model, t = StateSpace([[c, s], [-s, c]], None, [[1.0, 0.0]], None), np.arange(60)
+    y = np.cos(0.3 * t)
+    y[5:9] = np.nan
+    estimate = model.smooth(y)
+    np.testing.assert_allclose(estimate.signals[:, 0], np.cos(0.3 * t), atol=1e-14)
+    assert not np.any(estimate.state_variances)
+    assert not np.any(estimate.output_variances)
+    assert np.all(np.isnan(estimate.innovations))
+    ahead = model.forecast(5, y)
+    np.testing.assert_allclose(ahead.outputs[:, 0], np.cos(0.3 * (60 + np.arange(5))), atol=1e-13)
+    assert not np.any(ahead.output_variances)
+    np.testing.assert_allclose(model.predict(y)[2:, 0], np.cos(0.3 * t[2:]), atol=1e-13)
+    np.testing.assert_allclose(model.draws(2, y)[1, :, 0], np.cos(0.3 * t), atol=1e-13)
+    assert np.all(model.compare(y).predicted_fit > 100 - 1e-9)
+    noisy = y + 0.1 * np.random.default_rng(0).standard_normal(60)
+    rows, seen = np.stack([np.cos(0.3 * t), np.sin(0.3 * t)], axis=1), ~np.isnan(y)
+    expected = rows @ np.linalg.lstsq(rows[seen], noisy[seen], rcond=None)[0]
+    np.testing.assert_allclose(model.smooth(noisy).signals[:, 0], expected, atol=1e-13)
+    known = replace(model, x0=[1.0, 0.0])
+    for call in (model.loglikelihood, model.loglikelihood_gradient, known.smooth, known.predict):
+        with pytest.raises(ValueError, match="about 1e-12 times their variance"):
+            call(y)
+    with pytest.raises(ValueError, match="has no noise, so it has no innovations to test"):
+        model.residual_tests(y)
+
+
 def test_systems_without_inputs_are_compared_by_predictions():
     model = StateSpace([[0.9]], None, [[1.0]], None, K=[[0.8]], innovation_covariance=[[1.0]])
     comparison = model.compare(model.simulate(steps=300))

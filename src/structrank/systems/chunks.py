@@ -296,7 +296,8 @@ class Elements:
         if np.any(data.seen & unseen):
             raise ValueError(
                 "the noise is singular: the model predicts some seen outputs without any error; "
-                "give the outputs noise, R"
+                "give the outputs noise R, the variance of their measurement errors: for exact "
+                "samples about 1e-12 times their variance"
             )
         steps, p, k, n = v.shape
         d, rows = k - c, v.reshape(steps * p, k, n)

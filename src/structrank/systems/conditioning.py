@@ -144,6 +144,9 @@ class Conditioning:
     def smooth(self, samples: Any, inputs: Any = None) -> Any:
         """Means and variances of states and outputs, given all samples of their record.
 
+        Of a system without noise whose first state is not known, least squares finds this state;
+        variances are zero then, and innovations NaN.
+
         Parameters
         ----------
         samples, inputs : array or list of arrays
@@ -166,7 +169,7 @@ class Conditioning:
         (array([0.67, 2.  , 3.33]), array([0.42, 0.75, 0.42]))
         """
         model = self._model()
-        given = Given.of(model, samples, inputs)
+        given, share = Given.of(model, samples, inputs).estimable()
         moments = smoothed(given.gaussian, given.records)
         results = []
         for i, y in enumerate(given.samples):
@@ -175,12 +178,12 @@ class Conditioning:
             outputs = np.where(np.isnan(y), moments.outputs[rows, :, 0, i] + shown, y)
             result = Smoothed(
                 states,
-                moments.state_variances[rows, :, i],
+                share * moments.state_variances[rows, :, i],
                 states @ model.C.T + shown,
-                moments.signal_variances[rows, :, i],
+                share * moments.signal_variances[rows, :, i],
                 outputs,
-                moments.output_variances[rows, :, i],
-                moments.innovations[rows, :, 0, i],
+                share * moments.output_variances[rows, :, i],
+                moments.innovations[rows, :, 0, i] / (share or np.nan),
             )
             results.append(result)
         return results if given.several else results[0]
@@ -246,9 +249,9 @@ class Conditioning:
         (array([2.667]), array([[1.367]]))
         """
         model = self._model()
-        given = Given.of(model, samples, inputs).one()
+        given, share = Given.of(model, samples, inputs).one().estimable()
         mean, covariance = last_state(given.gaussian, given.records)
-        return replace(model, x0=mean, x0_covariance=covariance)
+        return replace(model, x0=mean, x0_covariance=share * covariance)
 
     def draws(
         self,
@@ -284,7 +287,7 @@ class Conditioning:
         ((1000, 3, 1), True)
         """
         model, n, rng = self._model(), positive_int(n, "n"), random_generator(rng)
-        given = Given.of(model, samples, inputs).one()
+        given, _ = Given.of(model, samples, inputs).one().estimable()
         y, covariance = given.samples[0], given.gaussian.covariance
         # A simulated record has the errors of the smoother: its own samples less their estimate.
         root = simulation.covariance_root(covariance)

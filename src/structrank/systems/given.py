@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +55,18 @@ class Given:
         gaussian = Gaussian(H, model.noise_covariance, mean, covariance, diffuse)
         records = Records(np.where(np.isnan(y), 0, y), seen, drive)
         return cls(model, gaussian, records, outputs, u, several)
+
+    def estimable(self) -> tuple[Given, float]:
+        """The same for estimates of states, and a factor of their variances.
+
+        Of a system without noise whose first state is not known, least squares finds this state:
+        then outputs have noise of variance one, and the factor is zero.
+        """
+        g, p = self.gaussian, self.model.output_count
+        if np.any(g.W) or not np.all(g.diffuse):
+            return self, 1.0
+        W = np.diag(np.arange(len(g.W)) < p).astype(g.W.dtype)
+        return replace(self, gaussian=replace(g, W=W)), 0.0
 
     def one(self) -> Given:
         """Raise an error unless there is one record."""

@@ -138,7 +138,7 @@ class Predictions:
         array([0., 0., 2., 3., 3.])
         """
         model, steps = cast("StateSpace", self), positive_int(steps, "steps")
-        given = Given.of(model, samples, inputs)
+        given, _ = Given.of(model, samples, inputs).estimable()
         states = predicted_states(given.gaussian, given.records).swapaxes(1, 2)
         drive = given.inputs @ model.B.T
         for _ in range(min(steps, len(states)) - 1):
@@ -194,5 +194,8 @@ def _from_most_likely_start(
     if simulated is not None and not np.any(model.noise_covariance):
         return simulated
     free = replace(model, x0_covariance=unknown_start(model))
-    start = free.smooth(y, u).states[0]
-    return np.asarray(replace(model, x0=start, x0_covariance=None).predict(y, u, steps))
+    estimate = free.smooth(y, u)
+    if not np.any(model.noise_covariance):
+        return np.asarray(estimate.signals)
+    start = replace(model, x0=estimate.states[0], x0_covariance=None)
+    return np.asarray(start.predict(y, u, steps))

@@ -92,6 +92,11 @@ class ResidualTests(Summary):
 def residual_tests(model: StateSpace, samples: Any, inputs: Any, lags: int) -> ResidualTests:
     """Tests of the innovations of some records."""
     lags = positive_int(lags, "lags")
+    if not np.any(model.noise_covariance):
+        raise ValueError(
+            "the system has no noise, so it has no innovations to test: give it noise, "
+            "innovation_covariance or R"
+        )
     several = is_list_of_records(samples)
     smooth = model.smooth(samples, inputs)
     errors = [x.innovations for x in (smooth if several else [smooth])]
