@@ -105,6 +105,17 @@ def test_without_a_fit_errors_are_not_known():
     assert len(model.modes) == 0
 
 
+def test_systems_and_their_modes_are_tables_in_a_notebook():
+    fitted = FittedModel.of(StateSpace(A, [[1.0], [0.0]], [[1.0, 0.0]], None), None, "ARX")
+    table = fitted._repr_html_()
+    assert table.startswith("<table><caption>structrank fittedmodel</caption>")
+    assert "order 2, 1 input, 1 output, spectral radius 0.8944, ARX" in table
+    known = replace(fitted.modes, frequency_errors=np.array([0.01]))
+    for modes, error in ((fitted.modes, ""), (known, " +- 0.01")):
+        text = f"frequency {modes.frequencies[0]:.5g}{error}, damping {modes.dampings[0]:.5g}<"
+        assert text in modes._repr_html_()
+
+
 SLOW = StateSpace(
     [[0.97]], [[0.1]], [[1.0]], None, K=[[0.2]], innovation_covariance=[[0.01]], x0=[5.0]
 )

@@ -11,7 +11,7 @@ from scipy.linalg import solve_discrete_lyapunov
 from .._array import NDArray
 from .._checks import not_negative, not_negative_int, positive, random_generator
 from ..io.saved_results import Saved, savable
-from ..views import plot_poles
+from ..views import Summary, plot_poles
 from . import simulation
 from .conditioning import Conditioning
 from .conversions import Conversions
@@ -24,7 +24,7 @@ from .responses import Responses
 
 @savable()
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
+class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions, Summary):
     """Linear system in discrete time, driven by known inputs, by noise, or by both.
 
     | `x_{t+1} = A x_t + B (u_t - input_offset) + K e_t + w_t`
@@ -330,6 +330,9 @@ class StateSpace(Saved, Conditioning, Predictions, Responses, Conversions):
 
     def __repr__(self) -> str:
         return f"StateSpace({', '.join(self._shown())})"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [("system", ", ".join(self._shown()))]
 
     def _shown(self) -> list[str]:
         """What the text of a system consists of."""

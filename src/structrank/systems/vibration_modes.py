@@ -9,6 +9,7 @@ import numpy as np
 
 from .._array import NDArray
 from ..io.saved_results import Saved, savable
+from ..views import Summary
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @savable()
 @dataclass(frozen=True, eq=False, repr=False)
-class VibrationModes(Saved):
+class VibrationModes(Saved, Summary):
     """Vibration modes of a system in discrete time, lowest frequency first.
 
     A pole p of the system is `exp(s dt)` with `s = 2 pi f (-damping + i sqrt(1 - damping^2))`.
@@ -119,6 +120,15 @@ class VibrationModes(Saved):
             "damping_error": self.damping_errors,
         }
         return columns | {f"shape_{k}": x for k, x in enumerate(self.shapes.T, 1)}
+
+    def _rows(self) -> list[tuple[str, str]]:
+        def text(value: float, error: float) -> str:
+            return f"{value:.5g}" + (f" +- {error:.2g}" if np.isfinite(error) else "")
+
+        frequencies = map(text, self.frequencies, self.frequency_errors)
+        dampings = map(text, self.dampings, self.damping_errors)
+        pairs = enumerate(zip(frequencies, dampings, strict=True), 1)
+        return [(f"mode {k}", f"frequency {f}, damping {d}") for k, (f, d) in pairs]
 
     def __len__(self) -> int:
         return len(self.frequencies)
