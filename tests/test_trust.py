@@ -12,6 +12,7 @@ import structrank as sr
 from structrank.solvers.huber_loss import HuberLoss
 
 B = np.cos(0.4 * np.arange(12)) + 0.1 * np.random.default_rng(0).standard_normal(12)
+C = np.cos(1.1 * np.arange(12))
 
 
 def problem(b=B, mu=0.1, measure=None):
@@ -28,11 +29,12 @@ SOLVERS = {
     "trusted": lambda p, **k: sr.solve_trusted(p, np.arange(12) < 2, **k),
     "within": lambda p, **k: sr.solve_within(p, 0.5, **k),
     "select_mu": lambda p, **k: sr.select_mu(p, **k),
+    "solve_many": lambda p, **k: sr.solve_many([problem(C), p], 1.0, **k),
 }
 
 
 @pytest.mark.parametrize("mu", [1e-300, 1e-17, 1e151, 1e300])
-@pytest.mark.parametrize("name", ["solve", "gcgls", "gcg", "homotopy", "trusted"])
+@pytest.mark.parametrize("name", ["solve", "gcgls", "gcg", "homotopy", "trusted", "solve_many"])
 def test_extreme_mu(name, mu):
     with pytest.raises(ValueError, match=r"mu is .*, but .* \(below it is rounding of these"):
         SOLVERS[name](problem(mu=mu))
@@ -47,10 +49,18 @@ def test_small_mu_is_solved_up_to_rounding(dtype):
 
 
 @pytest.mark.parametrize("lam", [1e-300, 1e-76, 1e76, 1e300])
-@pytest.mark.parametrize("solver", [sr.gcgls, sr.gcg])
+@pytest.mark.parametrize("solver", [sr.gcgls, sr.gcg, lambda p, lam: sr.solve_many([p], lam)])
 def test_extreme_lam(solver, lam):
     with pytest.raises(ValueError, match="lam is .*, but 1e-75 to 1e"):
         solver(problem(), lam)
+
+
+@pytest.mark.parametrize("weight", [2.0**-110, 2.0**110])
+def test_weights_beyond_single_precision(weight):
+    """Rough searches are made in single precision; with squares in mu and lam, the same one."""
+    heavy = problem(B, 0.1 * weight**2, sr.Weighted(np.full(12, weight)))
+    found = sr.solve_many([heavy], weight**2, stop=EXACT)
+    np.testing.assert_allclose(found.y[0], sr.gcgls(problem(), 1.0, stop=EXACT).y, atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e-80, 1e80, 1e300])
@@ -176,8 +186,20 @@ FAST = {"effort": "fast"}
 EXACT = sr.Stop(xtol=None, rtol=None, gap=1e-8)  # the default xtol has the units of the signal
 
 
+SPIKES = np.where(T == 7, 5.0, X)
+FILTER = sr.StateSpace([[0.9]], None, [[1.0]], None, Q=[[1e-3]], R=[[1e-2]])
+
+
 def scaled(b, s):
     return problem(s * b, mu=0.1 * s)
+
+
+def many(s):
+    return sr.Problems(sr.Hankel(12, window=6), s * np.stack([B, C]), 0.1 * s)
+
+
+def solved(s):
+    return sr.gcgls(scaled(B, s), 1.0, stop=EXACT)
 
 
 ENTRIES = {
@@ -189,11 +211,24 @@ ENTRIES = {
     "noise_mu": lambda s: sr.noise_mu(scaled(B, s), s) / s,
     "gcd": lambda s: sr.approximate_gcd(s * P, s * Q).divisor,
     "covariances": lambda s: sr.empirical_covariances(s * AR[:, None], 3) / s / s,
+    "solve_many": lambda s: sr.solve_many([scaled(B, s), scaled(C, s)], 1.0, stop=EXACT).y / s,
+    "Problems": lambda s: sr.solve_many(many(s), 1.0, stop=EXACT).y / s,
+    "mu_max of Problems": lambda s: sr.mu_max(many(s)) / s,
+    "homotopy": lambda s: sr.homotopy(scaled(B, s), [1.0, 10.0], stop=EXACT).y / s,
+    "path": lambda s: [r.y / s for r in sr.path(scaled(B, s), [s, 0.1 * s], gap=1e-8)],
+    "trusted": lambda s: sr.solve_trusted(scaled(B, s), np.arange(12) < 2).y / s,
+    "gcgls_loss": lambda s: sr.gcgls_loss(scaled(B, s), sr.Huber(s), 1.0, stop=EXACT).y / s,
+    "refit": lambda s: sr.refit(solved(s), 2).y / s,
+    "find_modes": lambda s: np.sort(sr.find_modes(solved(s), 2).frequencies),
+    "find_outliers": lambda s: sr.find_outliers(scaled(SPIKES, s)),
+    "choose_rank": lambda s: sr.choose_rank(solved(s)).y / s,
+    "smooth": lambda s: FILTER.smooth(s * AR[:20]).outputs / s,
 }
 LONG_ENTRIES = {
     "robust": lambda s: sr.solve_robust(scaled(B, s), 0.5 * s).y / s,
     "select_mu": lambda s: sr.select_mu(scaled(X, s)).mu / s,
     "recover": lambda s: sr.recover(s * GAPS, **FAST).signal / s,
+    "recover_many": lambda s: [r.signal / s for r in sr.recover_many([s * GAPS, s * X], **FAST)],
     "denoise": lambda s: sr.denoise(s * X, **FAST).signal / s,
     "impute": lambda s: sr.impute(s * GAPS, **FAST).signal / s,
     "forecast": lambda s: sr.forecast(s * X, 5, **FAST).mean / s,

@@ -112,8 +112,10 @@ def _of_many(problems: Problems, samples: int = 2**17) -> NDArray:
 
 def _of_batch(problems: Problems) -> NDArray:
     stack = Stack.of(problems, 1.0)
+    sizes = stack.sizes()
+    stack = stack.divided(sizes)
     xp, start = array_namespace(stack.data), StackStarts(stack).draw()
     starts = xp.tile(start, (len(stack), 1, 1))
     exact = np.full(len(stack), max(1e-10, stack.eps))
     top = top_pairs(stack.gradient(stack.zero()), starts, 1, exact, max_steps=300)
-    return np.asarray(top.likely_top, dtype=float)
+    return np.asarray(sizes * top.likely_top, dtype=float)

@@ -123,14 +123,22 @@ class SampleRange:
 
         A loss that is linear for large residuals counts at most `most_of_each` of a sample.
         """
-        most = self._limit(backprojection) ** 2
         size = min(largest_size(backprojection), most_of_each)
-        least = max(epsilon(backprojection) * size, 1 / most)
+        least, most = self._limits_of_mu(size, backprojection)
         if not least <= mu <= most:
             raise ValueError(
                 f"mu is {mu:.3g}, but {least:.3g} (below it is rounding of these samples) to "
                 f"{most:g} is expected: mu_max tells above which mu the solution is zero"
             )
+
+    def mu_in_range(self, mu: NDArray, sizes: NDArray, values: Array) -> NDArray:
+        """Whether each mu passes `check_mu`, for the largest sizes of signals like these values."""
+        least, most = self._limits_of_mu(sizes, values)
+        return np.asarray((least <= mu) & (mu <= most))
+
+    def _limits_of_mu(self, sizes: Any, values: Array) -> tuple[Any, float]:
+        most = self._limit(values) ** 2
+        return np.maximum(epsilon(values) * sizes, 1 / most), most
 
     def _limit(self, values: Array) -> float:
         return self.single if is_single(values) else self.double

@@ -29,6 +29,7 @@ from ..structures.hankel_stack import HankelStack
 from .problem import Problem
 from .problems import Problems
 from .recoveries import inverse_multiplicity
+from .sample_range import SampleRange
 
 
 @dataclass
@@ -110,6 +111,35 @@ class Stack:
         data, weights = all_chosen((self.data, self.weights), places)
         return Stack(self.kernel, data, weights, self.mu[places], self.lam, self.inverse)
 
+    def sizes(self) -> NDArray:
+        """The largest size of the data of each problem, as a power of four, whose root is exact."""
+        largest = to_numpy(array_namespace(self.data).max(abs(self.data), axis=1)).astype(float)
+        return np.where(largest > 0, 4.0 ** (np.frexp(largest)[1] // 2), 1.0)
+
+    def divided(self, sizes: NDArray) -> Stack:
+        """The problems whose solutions are those of these, divided by their sizes."""
+        data = self.data / self.spread(sizes)[:, 0, :]
+        return Stack(self.kernel, data, self.weights, self.mu / sizes, self.lam, self.inverse)
+
+    def check(self, problems: Sequence[Problem], first: int) -> None:
+        """Raise the error of `gcgls` if lam, or a mu of the problems from `first` on, is bad."""
+        limits = SampleRange()
+        limits.check_lam(self.lam, self.data)
+        sizes = to_numpy(array_namespace(self.data).max(abs(self.weights * self.data), axis=1))
+        for i in np.flatnonzero(~limits.mu_in_range(self.mu, sizes.astype(float), self.data)):
+            try:
+                limits.check_mu(problems[int(i)].mu, problems[int(i)].backprojection)
+            except ValueError as error:
+                raise ValueError(f"problem {first + i}: {error}") from error
+
+    @property
+    def fits_single_precision(self) -> NDArray:
+        """Which problems have numbers of the sizes that single precision allows, data apart."""
+        most = SampleRange().single
+        weights = to_numpy(array_namespace(self.data).max(self.weights, axis=1))
+        fits = (1 / most <= weights) & (weights <= most) & (self.mu <= most**2)
+        return np.asarray(fits & (1 / most**2 <= self.lam <= most**2))
+
     def in_single_precision(self) -> Stack:
         """The same problems with numbers of half the size, for steps that may be rough."""
         data, weights, inverse = map(in_single_precision, (self.data, self.weights, self.inverse))
@@ -138,7 +168,7 @@ class Stack:
     def figures(self, point: StackPoint) -> StackFigures:
         """Compute the values of the parts of the objectives."""
         xp = array_namespace(point.U)
-        forward = point.residual + self.data
+        forward = self.scaled_weights * point.total  # residual + data would lose small ones
         parts = (
             inners(point.residual, point.residual) / 2,
             inners(conj(point.gram_U), point.gram_W),

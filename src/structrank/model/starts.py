@@ -94,7 +94,8 @@ class StackStarts:
         self.reference, self.size = stack.data, stack.kernel.shape[1]
         self._rng, self._hash = rng, None
         if rng is not None and not isinstance(rng, np.random.Generator):
-            parts = [to_numpy(in_single_precision(x)) for x in (stack.data, stack.weights)]
+            with np.errstate(over="ignore", under="ignore"):  # weights may have any size
+                parts = [to_numpy(in_single_precision(x)) for x in (stack.data, stack.weights)]
             thread = ThreadPoolExecutor(1)  # the solver goes on meanwhile
             self._hash = thread.submit(_hash, f"{stack.kernel.shape}", *parts, stack.mu)
             thread.shutdown(wait=False)

@@ -121,6 +121,8 @@ def solve_many(
         Batch(problems[first : first + size], first, lam, source, stop, pairs, search_steps)
         for first, source in zip(firsts, _sources(rng, len(firsts)), strict=True)
     ]
+    for each in batches:
+        each.check()
     with tqdm(total=len(problems), desc="solve_many", disable=not progress) as bar:
         found = _driven(batches, workers, bar)
     parts = [part for finished, _ in found for part in finished]

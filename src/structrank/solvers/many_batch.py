@@ -42,6 +42,7 @@ class Batch:
         self.problems, self.first, self.lam, self.rng = problems, first, lam, rng
         self.stop, self.pairs, self.search_steps = stop, pairs, search_steps
         self.accuracy = accuracy
+        self.sizes = np.ones(len(problems))  # of the samples
         self.state: ManyState | None = None  # of the problems that are not finished
         self.finished: list[Finished] = []
         self.log: list[Entry] = []
@@ -51,8 +52,15 @@ class Batch:
         """Whether all problems are finished."""
         return sum(part.places.size for part in self.finished) == len(self.problems)
 
+    def check(self) -> None:
+        """Raise the error of `gcgls` if a number of a problem is out of range."""
+        Stack.of(self.problems, self.lam).check(self.problems, self.first)
+
     def run(self) -> Solved:
-        """Advance until all problems are finished, with the line numbers of the paper."""
+        """Advance until all problems are finished, with the line numbers of the paper.
+
+        All samples are divided by their size first, and what is found is multiplied by it.
+        """
         began, accuracy = clock(), self.accuracy
         state = self.state = self._zero()  # line 1
         starts = StackStarts(state.stack, self.rng)
@@ -72,7 +80,12 @@ class Batch:
 
     def _zero(self) -> ManyState:
         stack = Stack.of(self.problems, self.lam)
+        self.sizes = stack.sizes()
+        stack = stack.divided(self.sizes)
         return ManyState.zero(stack, self.first + np.arange(len(stack)), self.accuracy)
+
+    def _sizes_of(self, state: ManyState) -> NDArray:
+        return np.asarray(self.sizes[state.places - self.first])
 
     def _proven(self, state: ManyState, starts: StackStarts) -> NDArray:
         """Prove the gaps that are likely to end a run; the others are one."""
@@ -100,16 +113,17 @@ class Batch:
                 "an objective is not finite: values exceed the range of their data type; scale b, "
                 "for example to a largest value of 1"
             )
+        sizes = self._sizes_of(state)
         self.log.append(
             Entry(
                 state.places,
                 seconds,
-                figures.psi,
-                figures.loss,
-                violation,
+                sizes**2 * figures.psi,
+                sizes**2 * figures.loss,
+                sizes * violation,
                 state.ranks,
                 gaps,
-                top.values[:, 0],
+                sizes * top.values[:, 0],
             )
         )
 
@@ -123,7 +137,8 @@ class Batch:
             criteria.append((Status.SOLVED, gaps <= stop.gap))
         if last is not None:
             if stop.xtol is not None:
-                close = distances(state.point, last.point) <= stop.xtol
+                steps = self._sizes_of(state) * distances(state.point, last.point)
+                close = steps <= stop.xtol
                 criteria.append((Status.SMALL_STEP, close))
             if stop.rtol is not None:
                 now, before = state.figures.psi, last.figures.psi
@@ -152,16 +167,17 @@ class Batch:
         ended = state.chosen(rows)
         reasons = [each for each in status if each is not None]
         gaps = gaps[rows]
-        stack, point = ended.stack, ended.point
+        stack, point, sizes = ended.stack, ended.point, self._sizes_of(ended)
+        size, root = stack.spread(sizes), stack.spread(np.sqrt(sizes))
         part = Finished(
             ended.places,
             reasons,
             gaps,
             ended.ranks,
-            ended.figures.psi,
-            point.total * stack.inverse,
-            point.U,
-            point.W,
+            sizes**2 * ended.figures.psi,
+            size[:, 0, :] * point.total * stack.inverse,
+            root * point.U,
+            root * point.W,
         )
         if starts is not None:
             unsolved = np.flatnonzero([reason is not Status.SOLVED for reason in reasons])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import device
 
 from .._array import (
     Array,
@@ -17,7 +18,7 @@ from .._array import (
     joined,
 )
 from ..model import quartic
-from ..model.stack import Stack, StackPoint
+from ..model.stack import Stack, StackPoint, traces
 from ..model.stack_line import StackLine
 
 Pair = tuple[Array, Array]  # for U and for W
@@ -71,7 +72,8 @@ def search_stack(
     -------
     U, W : array
     """
-    xp, rough = array_namespace(factors[0]), tolerances >= search.rough
+    xp = array_namespace(factors[0])
+    rough = (tolerances >= search.rough) & stack.fits_single_precision
     found: list[tuple[NDArray, Array, Array]] = []
     for single, places in ((True, np.flatnonzero(rough)), (False, np.flatnonzero(~rough))):
         if places.size:
@@ -123,7 +125,11 @@ def _ascent(gradient: Pair, update: _Update | None, stack: Stack, point: StackPo
     An update is forgotten where the curvature along the step is not positive.
     """
     xp = array_namespace(point.U)
-    inverses = (xp.linalg.inv(curvature) for curvature in stack.curvatures(point))
+    unit = xp.eye(point.U.shape[1], dtype=point.U.dtype, device=device(point.U))
+    inverses = [
+        xp.linalg.inv(H + stack.eps * traces(H)[:, None, None] * unit)  # never singular
+        for H in stack.curvatures(point)
+    ]
     z = tuple(xp.matmul(inverse, g) for inverse, g in zip(inverses, gradient, strict=True))
     if update is None:
         return z
