@@ -52,14 +52,20 @@ class SampleRange:
 
     def check(self, values: Array) -> None:
         """Raise a ValueError unless the largest of some values is zero or in range."""
-        if self.includes(values):
-            return
-        most, largest = self._limit(values), largest_size(values)
-        raise ValueError(
-            f"the largest sample is {largest:.3g} in size, but {1 / most:g} to {most:g} is "
-            "expected, so that its powers can be computed: divide the samples by "
-            f"{largest:.0e} first"
-        )
+        self._check(values, self._limit(values), "sample")
+
+    def check_covariances(self, values: Array) -> None:
+        """Raise a ValueError unless covariances are in the square of their range."""
+        self._check(values, self.double**2, "covariance")
+
+    def _check(self, values: Array, most: float, name: str) -> None:
+        largest = largest_size(values)
+        if not (largest == 0 or 1 / most <= largest <= most):
+            raise ValueError(
+                f"the largest {name} is {largest:.3g} in size, but {1 / most:g} to {most:g} is "
+                f"expected, so that its powers can be computed: divide the {name}s by "
+                f"{largest:.0e} first"
+            )
 
     def check_weights(self, weights: Array, samples: Array) -> None:
         """Raise a ValueError unless weights are in the range of samples."""

@@ -13,6 +13,7 @@ from .._checks import finite, not_negative, positive_int
 from ..model.linalg import random_vector
 from ..model.measure import Weighted
 from ..model.problem import Problem
+from ..model.sample_range import SampleRange, largest_size
 from ..selection.mu import Selection, search_mu
 from ..solvers.driver import warn_if_limited
 from ..structures import Hankel
@@ -100,7 +101,7 @@ def realize(
     ----------
     covariances : array, shape (lags + 1, n, n)
         Lag 0 first: for the result of a solver on a `realization_problem`,
-        `np.concatenate([v[:1], result.y])`.
+        `np.concatenate([v[:1], result.y])`. The largest is between 1e-150 and 1e150 in size.
     order : int, optional
         Number of states. Default: the rank that `select_mu` finds in the Hankel matrix. It assumes
         that the errors of the covariances are white noise.
@@ -142,6 +143,8 @@ def realize(
         raise ValueError(f"noise_floor is {noise_floor!r}, but a number or 'auto' is expected")
     floor = 0.0 if noise_floor is None or automatic else not_negative(noise_floor, "noise_floor")
     v = _checked(covariances, rules)
+    size = 2.0 ** np.frexp(largest_size(v))[1]  # the noise has it, A, K and C do not
+    v, floor = v / size, floor / size
     rows = (len(v) - 1) // 2 + 1 if rows is None else positive_int(rows, "rows")
     chosen = _selection(v[1:], rows) if order is None else None
     A, Gbar, C = _ho_kalman(v[1:], order if chosen is None else chosen.rank, rows, rules.dense)
@@ -162,13 +165,15 @@ def realize(
     if model is None:
         raise NotPositiveReal(
             f"the covariances are not positive real: at frequency {frequency:.4g} (radians per "
-            f"step) the smallest eigenvalue of their spectrum is {lowest + floor:.3g}, but numbers "
-            "above zero are expected. noise_floor='auto' adds the smallest white noise to lag 0 "
-            f"that makes them so; noise_floor=c adds c * I, with c of about {enough:.3g} or more"
+            f"step) the smallest eigenvalue of their spectrum is {size * (lowest + floor):.3g}, "
+            "but numbers above zero are expected. noise_floor='auto' adds the smallest white noise "
+            "to lag 0 that makes them so; noise_floor=c adds c * I, with c of about "
+            f"{size * enough:.3g} or more"
         )
     if chosen is not None:
         warn_if_limited(chosen.result, "realize")
-    return model
+    A, C, K, G = model
+    return StateSpace(A, None, C, None, K=K, innovation_covariance=size * G)
 
 
 def _checked(covariances: Array, rules: RealizationRules) -> NDArray:
@@ -176,6 +181,7 @@ def _checked(covariances: Array, rules: RealizationRules) -> NDArray:
     v = to_numpy(as_array(covariances))
     checked_shape(v)
     finite(v, "covariances")
+    SampleRange().check_covariances(v)
     v = v.astype(np.result_type(v.dtype, float))
     if np.linalg.norm(v[0] - adjoint(v[0])) > rules.asymmetry * np.linalg.norm(v[0]):
         raise ValueError("covariances[0] is not Hermitian, but lag 0 is expected to come first")
@@ -200,8 +206,8 @@ def _ho_kalman(
     if s[-1] <= max(hankel.shape) * np.finfo(float).eps * s[0]:
         raise ValueError(
             f"order is {order}, but the Hankel matrix of the covariances has a lower rank: its "
-            f"singular value number {order} is {s[-1]:.3g}, the first is {s[0]:.3g}; lower the "
-            "order"
+            f"singular value number {order} is {s[-1] / (s[0] or 1.0):.3g} times the first; lower "
+            "the order"
         )
     observability, controllability = U * np.sqrt(s), np.sqrt(s)[:, None] * Vh
     A = np.linalg.lstsq(observability[:-n], observability[n:], rcond=None)[0]
@@ -235,8 +241,8 @@ def _leading_svd(
 
 def _innovation_form(
     A: NDArray, Gbar: NDArray, C: NDArray, lag_0: NDArray, tolerance: float
-) -> StateSpace | None:
-    """The model with these covariances, or None if there is none to working precision.
+) -> tuple[NDArray, NDArray, NDArray, NDArray] | None:
+    """`A, C, K` and the covariance of the noise; None if there is no model to working precision.
 
     P, the covariance of the state, solves
     `P = A P A^H + (Gbar - A P C^H) (lag_0 - C P C^H)^{-1} (Gbar - A P C^H)^H`.
@@ -253,7 +259,7 @@ def _innovation_form(
     residual = P - A @ P @ adjoint(A) - K @ G @ adjoint(K)
     if np.linalg.norm(residual) > tolerance * np.linalg.norm(P):
         return None
-    return StateSpace(A, None, C, None, K=K, innovation_covariance=G)
+    return A, C, K, G
 
 
 def _lowest_of_spectrum(
