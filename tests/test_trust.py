@@ -92,6 +92,16 @@ def test_extreme_sigma(name, sigma, dtype):
         WITH_SIGMA[name](B.astype(dtype), sigma=sigma)
 
 
+@pytest.mark.parametrize("name", ["solve", "gcgls", "homotopy", "trusted", "within"])
+@pytest.mark.parametrize("size", [1e20, 1e200])
+def test_a_start_of_any_size_is_only_a_start(name, size):
+    expected = SOLVERS[name](problem())
+    for factors in ((size, size), (size, 1 / size)):
+        start = sr.LowRank(*(s * np.ones((n, 2)) for s, n in zip(factors, (6, 7), strict=True)))
+        found = SOLVERS[name](problem(), start=start)
+        np.testing.assert_allclose(found.objective, expected.objective, rtol=5e-3)
+
+
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("rng", [-1, 0.5, "0", True, [1]])
 def test_seeds(name, rng):

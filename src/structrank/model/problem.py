@@ -22,7 +22,7 @@ from .._checks import floating_array, instance_of, positive
 from ..structures import Structure
 from .lowrank import LowRank
 from .measure import as_measure
-from .sample_range import SampleRange
+from .sample_range import SampleRange, largest_size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +189,7 @@ def checked_start(start: LowRank | None, problem: Problem, *, quadratic: bool = 
     any mu is below its rounding.
 
     If all data are zero, the start is zero, which is the solution. A relative gap can be zero only
-    there.
+    there. A start that is larger than any solution is scaled down.
     """
     shape, reference = problem.structure.shape, problem.backprojection
     if quadratic:
@@ -212,5 +212,25 @@ def checked_start(start: LowRank | None, problem: Problem, *, quadratic: bool = 
         raise ValueError("start contains NaN or inf, but finite factors are expected")
     if problem.structure.offset is None and inner(problem.data, problem.data) == 0:
         return LowRank.zeros(shape, reference)
+    start = _no_worse_than_zero(start, problem)
     xp = array_namespace(start.U, reference)
     return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))
+
+
+def _no_worse_than_zero(start: LowRank, problem: Problem) -> LowRank:
+    """Scale a start down to the nuclear norm at which mu times it is the objective at zero."""
+    most, offset = inner(problem.data, problem.data) / (2 * problem.mu), problem.structure.offset
+    if offset is not None:
+        most += float(np.sqrt(min(offset.shape)) * np.linalg.norm(offset))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if _norm_bound(start) <= most:
+            return start
+    sizes = [largest_size(F) or 1.0 for F in (start.U, start.V)]
+    unit = LowRank(start.U / sizes[0], start.V / sizes[1])
+    norm = max(_norm_bound(unit), np.finfo(float).tiny)
+    return unit.scaled(min(most / norm, sizes[0] * sizes[1]))
+
+
+def _norm_bound(X: LowRank) -> float:
+    """A number of at least the nuclear norm, which it is for balanced factors."""
+    return float(np.sqrt(inner(X.U, X.U)) * np.sqrt(inner(X.V, X.V)))
