@@ -231,6 +231,13 @@ def test_an_operator_that_fails_later(name):
     assert traceback.extract_tb(caught.tb)[-1].name == "fails"
 
 
+def test_an_operator_whose_iterator_is_empty():
+    """A generator would make a RuntimeError of it."""
+    operator = sr.Operator(lambda y: next(iter(())), lambda d: d)
+    with pytest.raises(StopIteration):
+        sr.gcgls(sr.Problem(sr.Hankel(12, window=6), B, 0.01, operator), 1.0)
+
+
 T = np.arange(512)
 TONES = (
     np.cos(0.4 * T) + 0.3 * np.cos(1.1 * T) + 0.1 * np.random.default_rng(0).standard_normal(512)

@@ -264,7 +264,7 @@ class TestErrorsOfModels:
 
     def test_simulation_that_overflows(self):
         with pytest.raises(
-            ValueError, match=r"spectral radius of the system is 2, so simulate fewer than 5000"
+            ValueError, match=r"spectral radius of the system is 2, so ask for fewer than 5000"
         ):
             random_system(2, 3, spectral_radius=2.0).simulate(steps=5000)
 

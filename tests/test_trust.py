@@ -127,6 +127,37 @@ def test_a_matrix_of_one_column(capfd):
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.parametrize("samples", [np.zeros(12), np.zeros(12, complex), np.eye(1, 12)[0]])
+def test_samples_that_are_mostly_zero_have_no_outliers(samples):
+    found = sr.find_outliers(sr.Problem(sr.Hankel(12, window=3), samples, 1.0, "lifted"))
+    assert not found.any()
+
+
+@pytest.mark.parametrize(("A", "C", "name"), [(None, [[1.0]], "A"), ([[0.5]], None, "C")])
+def test_a_system_without_a_matrix(A, C, name):
+    with pytest.raises(TypeError, match=f"{name} is None, but a matrix is expected"):
+        sr.StateSpace(A, None, C, None)
+
+
+def test_responses_that_leave_the_range_of_numbers():
+    noisy = sr.StateSpace([[1e3]], None, [[1.0]], None, Q=[[1.0]], R=[[1.0]])
+    driven = sr.StateSpace([[1e3]], [[1.0]], [[1.0]], None)
+    for call in (noisy.impulse_response, driven.impulse_response, driven.step_response):
+        assert np.all(np.isfinite(call(100)))
+        with pytest.raises(ValueError, match="spectral radius of the system is 1000, so ask for"):
+            call(400)
+
+
+def test_modes_that_leave_the_range_of_numbers():
+    with pytest.raises(ValueError, match=r"the least damping is -1e\+150, so ask for a smaller"):
+        sr.Modes(np.array([0.3]), -1e150, -1e150).signal(28)
+    assert "e-321" in repr(sr.Modes(np.array([1e-320])))
+    assert "2e+300" in repr(sr.Modes(np.array([0.3, -0.3]), amplitudes=1e300))
+    for values in ({"frequencies": [0.3 + 1j]}, {"frequencies": [0.3], "dampings": [1j]}):
+        with pytest.raises(TypeError, match="are complex, but real numbers are expected"):
+            sr.Modes(**values)
+
+
 # -- common divisors --------------------------------------------------------------------
 
 P, Q = polyfromroots([0.5, -1.5, 2.0]), polyfromroots([0.5, -1.5, -0.7, 0.1])

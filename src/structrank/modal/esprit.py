@@ -12,7 +12,8 @@ from .._checks import instance_of, positive_int
 from ..model.problem import Problem
 from ..solvers.result import Result
 from ..structures import Hankel, Structure
-from .modes import LEAST_SIZE, MAX_GROWTH, Modes, NoModes, exponentials, growth_over
+from .exponentials import LEAST_SIZE, MAX_GROWTH, exponentials, growth_over
+from .modes import Modes, NoModes
 
 
 @dataclass(frozen=True)

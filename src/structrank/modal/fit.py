@@ -15,8 +15,9 @@ from .._pieces import Packed, piece
 from .._watch import tell, time_is_up
 from ..model.problem import Problem
 from .autoregressive_noise import AutoregressiveNoise, Whitening
+from .exponentials import LEAST_SIZE, MAX_GROWTH
 from .model import ModalModel
-from .modes import LEAST_SIZE, MAX_GROWTH, ModeErrors, Modes
+from .modes import ModeErrors, Modes
 from .samples import ChannelSamples, channel_samples
 from .standard_errors import ErrorPropagation
 
@@ -344,7 +345,5 @@ def _real_rows(residual: NDArray, jacobian: NDArray) -> tuple[NDArray, NDArray]:
     """Real and imaginary parts as separate rows."""
     if not np.iscomplexobj(residual):
         return residual, jacobian
-    return (
-        np.concatenate([residual.real, residual.imag]),
-        np.concatenate([jacobian.real, jacobian.imag]),
-    )
+    rows, columns = (np.concatenate([x.real, x.imag]) for x in (residual, jacobian))
+    return rows, columns

@@ -12,9 +12,10 @@ from .._array import NDArray, is_complex, limited_like, to_numpy
 from ..model.lowrank import LowRank
 from ..model.problem import Problem
 from .autoregressive_noise import AutoregressiveNoise
+from .exponentials import exponentials
 from .fit import LevenbergMarquardt, ModalFit
 from .model import ModalModel
-from .modes import Modes, exponentials
+from .modes import Modes
 from .refit_result import Refit, noise_deviation, relative_violation
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .modes import ModeErrors, Modes, growth_over
+from .exponentials import growth_over
+from .modes import ModeErrors, Modes
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,8 @@ from ..io.sampling import Sampling
 from ..io.saved_results import Saved, savable
 from ..views import interactive_figure, plot_modes, plot_poles
 from .autoregressive_noise import AutoregressiveNoise
+from .exponentials import exponentials
 from .oscillations import Oscillations, conjugate_rows, numbered_columns
-
-MAX_GROWTH = 340.0  # largest exponent of a mode: exp of twice this still is a double
-LEAST_SIZE = 1e-150  # of a mode at the samples: squares of smaller ones leave the range of doubles
 
 
 class NoModes(ValueError):
@@ -182,19 +180,25 @@ class Modes(Saved):
                 f"shape {shape} has {len(shape)} axes, but the modes have "
                 f"{self.frequencies.shape[1]}"
             )
-        *outer, last = exponentials(self.frequencies, self.dampings, shape)
-        left = np.atleast_2d(self.amplitudes.T)
-        for along in outer:
-            left = (left[:, None, :] * along).reshape(len(left) * len(along), len(self))
-        channels = self.amplitudes.shape[1:]
-        values: NDArray = (left @ last.T).reshape(*channels, *shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            *outer, last = exponentials(self.frequencies, self.dampings, shape)
+            left = np.atleast_2d(self.amplitudes.T)
+            for along in outer:
+                left = (left[:, None, :] * along).reshape(len(left) * len(along), len(self))
+            channels = self.amplitudes.shape[1:]
+            values: NDArray = (left @ last.T).reshape(*channels, *shape)
+        if not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"the signal leaves the range of double precision: the least damping is "
+                f"{np.min(self.dampings):.3g}, so ask for a smaller shape than {shape}"
+            )
         return np.moveaxis(values, 0, -1) if channels else values
 
     @property
     def poles(self) -> np.ndarray:
         """Factor of each mode from one sample to the next along each axis, shape (r, d)."""
-        poles: NDArray = np.exp(2j * np.pi * self.frequencies - self.dampings)
-        return poles
+        with np.errstate(over="ignore", invalid="ignore"):  # a mode may grow that fast
+            return np.asarray(np.exp(2j * np.pi * self.frequencies - self.dampings))
 
     @cached_property
     def _conjugates(self) -> tuple[NDArray, NDArray] | None:
@@ -312,30 +316,17 @@ class Modes(Saved):
         ]
         for a, f, damping in zip(self.amplitudes, self.frequencies, self.dampings, strict=True):
             # With several channels: the size over all channels and the phase of the first.
-            numbers = np.array([np.linalg.norm(a), np.angle(a.flat[0]), *f, *damping])
+            size = np.hypot.reduce(np.abs(a).reshape(-1))
+            numbers = np.array([size, np.angle(a.flat[0]), *f, *damping])
             numbers[np.abs(numbers) < 1e-9] = 0.0
             lines.append("".join(f"{x:>12.5g}" for x in numbers))
         hidden = len(lines) - 22
         return "\n".join(lines[:22] + [f"  and {hidden} more"] * (hidden > 0))
 
 
-def exponentials(frequencies: NDArray, dampings: NDArray, shape: tuple[int, ...]) -> list[NDArray]:
-    """For each axis, the factors of all modes along it, shape (samples, r)."""
-    rates = 2j * np.pi * frequencies - dampings
-    return [
-        np.exp(np.outer(np.arange(size), rate)) for size, rate in zip(shape, rates.T, strict=True)
-    ]
-
-
-def growth_over(dampings: NDArray, shape: tuple[int, ...]) -> float:
-    """The largest exponent that a mode reaches over a signal of some shape; zero without growth."""
-    reach = np.array(shape) - 1
-    return float(np.max(np.maximum(-dampings, 0.0) @ reach, initial=0.0))
-
-
 def _columns(name: str, values: Any) -> NDArray:
     if np.iscomplexobj(values):
-        raise ValueError(f"{name} are complex, but real numbers are expected")
+        raise TypeError(f"{name} are complex, but real numbers are expected")
     columns = np.asarray(values, dtype=float)
     return columns[:, None] if columns.ndim == 1 else columns
 

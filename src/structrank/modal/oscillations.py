@@ -159,7 +159,6 @@ class Oscillations:
         table, head = self.table(), []
         columns: list[list[str]] = []
         several = self.amplitudes.ndim > 1
-        sizes = np.linalg.norm(self.amplitudes.reshape(len(self), -1), axis=1)
         for name, values in table.items():
             hidden = several and name.startswith(("amplitude_", "phase_"))
             hidden |= self.sampling is not None and name == "frequency"
@@ -170,7 +169,8 @@ class Oscillations:
             columns.append(
                 [_cell(*both) for both in zip(values[:most], errors[:most], strict=True)]
             )
-        if several:  # the size over all channels
+        if several:  # the size over all channels; squares may leave the range
+            sizes = np.hypot.reduce(self.amplitudes, axis=1)
             head.insert(0, "amplitude")
             columns.insert(0, [_cell(size, np.nan) for size in sizes[:most]])
         widths = [max(map(len, [h, *column])) for h, column in zip(head, columns, strict=True)]
@@ -270,13 +270,13 @@ def _leads(frequencies: NDArray, tolerance: float) -> bool:
 
 
 def _inverse(values: NDArray) -> NDArray:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.where(values == 0, np.inf, 1 / values)
 
 
 def _inverse_errors(values: NDArray, errors: NDArray) -> NDArray:
     """Standard errors of one over a value, to first order."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.where(values == 0, np.nan, errors / values**2)
 
 

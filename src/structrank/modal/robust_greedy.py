@@ -160,6 +160,8 @@ class _RobustFinder:
 
     def search(self, rank: int | None) -> _Split | None:
         """The fit with the least information criterion; None if nothing is found."""
+        if not self.least:  # most samples are zero
+            return None
         search = self.settings
         finder = ModeFinder(self.samples, self.undamped, search.greedy)
         at = best = self._split(finder.empty())

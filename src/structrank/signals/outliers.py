@@ -135,6 +135,8 @@ def search_outliers(
         if found is not None:
             return found
     seen = problem.seen & alive
+    if not np.any(seen):
+        return FoundOutliers(seen, None)
     outliers, level = _search_levels(problem, seen, known, search)
     doubt = _doubt(float(np.sum(outliers) / np.sum(seen)), level, search)
     outliers = outliers & np.any(seen & ~outliers, axis=places)  # a channel keeps its only one

@@ -107,6 +107,16 @@ def iterate(
     return piece("convex", solved, packed, lambda content: unpacked(content, problem))
 
 
+def _next(states: Iterator[State]) -> State | None:
+    """The next state; a StopIteration of the user's operator arrives as it is."""
+    try:
+        return next(states, None)
+    except RuntimeError as error:  # what Python makes of it in a generator
+        if isinstance(error.__cause__, StopIteration):
+            raise error.__cause__ from None
+        raise
+
+
 def warn_if_limited(result: Result, label: str, *, stacklevel: int = 3) -> None:
     """Issue a `ConvergenceWarning` if an iteration or time limit ended a run."""
     if result.status in (Status.MAX_ITERATIONS, Status.MAX_TIME):
@@ -142,7 +152,7 @@ class _Loop:
         with bar:
             while status is None:
                 began = time.perf_counter()
-                state = next(states, None)
+                state = _next(states)
                 elapsed += time.perf_counter() - began
                 if state is None:
                     return Status.FINISHED

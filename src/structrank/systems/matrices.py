@@ -26,6 +26,9 @@ def system_arrays(**given: Any) -> dict[str, NDArray | None]:
     >>> arrays["K"].shape, arrays["B"].shape, arrays["x0"]
     ((1, 2), (1, 0), None)
     """
+    for name in "AC":
+        if given[name] is None:
+            raise TypeError(f"{name} is None, but a matrix is expected")
     arrays = {k: _finite_array(v, k) for k, v in given.items() if v is not None}
     states, outputs = len(arrays["A"]), len(arrays["C"])
     inputs = next((arrays[name].shape[1] for name in "BD" if name in arrays), 0)

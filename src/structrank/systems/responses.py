@@ -11,6 +11,7 @@ from .._array import NDArray
 from .._checks import finite, positive_int
 from ..views import plot_bode, plot_step
 from .recursion import markov_parameters
+from .simulation import check_range
 
 if TYPE_CHECKING:
     from .state_space import StateSpace
@@ -84,7 +85,10 @@ class Responses:
         >>> model.impulse_response(4)[:, 0, 0]
         array([0. , 2. , 1. , 0.5])
         """
-        return markov_parameters(*self._system()._driven(), positive_int(steps, "steps"))
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = markov_parameters(*self._system()._driven(), positive_int(steps, "steps"))
+        check_range(outputs, self._system().A)
+        return outputs
 
     def step_response(self, steps: int) -> NDArray:
         """Outputs after a unit step in each input, from rest at the operating point.
@@ -104,7 +108,11 @@ class Responses:
         >>> model.step_response(4)[:, 0, 0]
         array([0. , 2. , 3. , 3.5])
         """
-        return np.cumsum(self.impulse_response(steps), axis=0)
+        pulses = self.impulse_response(steps)
+        with np.errstate(over="ignore", invalid="ignore"):
+            outputs = np.cumsum(pulses, axis=0)
+        check_range(outputs, self._system().A)
+        return outputs
 
     def frequency_response(self, frequencies: Any) -> NDArray:
         """Outputs over inputs that are sinusoids: `D + C (z I - A)^{-1} B`.

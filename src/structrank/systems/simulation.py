@@ -94,12 +94,17 @@ def response(
     w, v = (0.0, 0.0) if noise is None else noise
     with np.errstate(over="ignore", invalid="ignore"):
         y = state_sequence(model.A, start, u @ model.B.T + w) @ model.C.T + u @ model.D.T + v
-    if not np.all(np.isfinite(y)):
+    check_range(y, model.A)
+    return np.asarray(y + model.output_offset)
+
+
+def check_range(outputs: NDArray, A: NDArray) -> None:
+    """Raise a ValueError if outputs overflow."""
+    if not np.all(np.isfinite(outputs)):
         raise ValueError(
             "the outputs leave the range of double precision: the spectral radius of the system is "
-            f"{spectral_radius_of(model.A):.4g}, so simulate fewer than {len(u)} steps"
+            f"{spectral_radius_of(A):.4g}, so ask for fewer than {len(outputs)} steps"
         )
-    return np.asarray(y + model.output_offset)
 
 
 def fitted_response(model: StateSpace, u: NDArray, y: NDArray, initial: Any = None) -> NDArray:
