@@ -216,6 +216,24 @@ class TestRecovery:
         assert found.groups == [(0, 1)]
         assert np.all(error(found, truth) < 0.05)
 
+    @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+    def test_a_given_rank_is_kept(self, order):
+        """Local fits, which have ranks of their own, predicted held-out samples better."""
+        rng, t = np.random.default_rng(1), np.arange(40)
+        waves = np.cos(0.5 * t), np.cos(1.3 * t + 1), np.cos(0.5 * t + 1), np.cos(1.3 * t)
+        noise = rng.standard_normal((3, 40))
+        one, other = waves[0] + 0.5 * waves[1], waves[2] - 0.3 * waves[3]
+        table = np.stack([one + 0.1 * noise[0], other + 0.1 * noise[1], noise[2]], axis=1)
+        table[rng.random(40) < 0.15, 0] = np.nan
+        found = recover(table[:, order], channels=1, effort="fast", rank=4)
+        assert (found.rank, found.kind) == (4, "refit")
+
+
+@pytest.mark.parametrize("kind", ["convex", "components"])
+def test_only_a_fit_of_modes_has_a_rank_to_choose(kind):
+    with pytest.raises(ValueError, match=f"rank=2 and kind='{kind}' are given"):
+        recover(np.cos(np.arange(40.0)), rank=2, kind=kind)
+
 
 class TestForecast:
     @pytest.mark.parametrize("frequencies", [(0.3, 0.3), (0.3, 0.55)], ids=["shared", "apart"])

@@ -144,6 +144,8 @@ def test_seasons_that_do_not_apply_are_refused():
         recover(y, season=4, kind="refit")
     with pytest.raises(ValueError, match="rank=2"):
         forecast(y, 3, season=4, rank=2)
+    with pytest.raises(ValueError, match="rank=2"):
+        recover(y, season=4, rank=2)
 
 
 def test_the_command_line_has_seasons(tmp_path):

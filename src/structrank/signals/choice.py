@@ -73,7 +73,6 @@ def choose(predictions: Sequence[Prediction], rule: ChoiceRule = ChoiceRule()) -
 def supported(
     predictions: Sequence[Prediction],
     problem: Problem,
-    rank: int | None = None,
     rule: ChoiceRule = ChoiceRule(),
 ) -> list[Prediction]:
     """Return the predictions without a trend that has little support beside a model.
@@ -83,12 +82,8 @@ def supported(
     predictions : sequence of Prediction
     problem : Problem
         With all samples.
-    rank : int or None
-        The number of modes, if it is known. Then all predictions are returned.
     rule : ChoiceRule
     """
-    if rank is not None:
-        return list(predictions)
     return [p for p in predictions if not (p.is_trend and _refuted(p, predictions, problem, rule))]
 
 

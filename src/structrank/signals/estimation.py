@@ -97,9 +97,7 @@ def best_estimate(
     -------
     Found
     """
-    candidates = effort.candidates if candidates is None else candidates
-    competing = [candidate for candidate in candidates if kind in (AUTO, candidate.name)]
-    competing = competing or [candidate for candidate in CANDIDATES if candidate.name == kind]
+    competing = _competing(effort.candidates if candidates is None else candidates, kind, known)
     first, candidate = _first_estimate(problem, known, competing, effort)
     if first is not None and (first.trusted or time_is_up()):
         return _found_directly(problem, known, first.estimate, candidate)
@@ -123,7 +121,7 @@ def best_estimate(
             "no estimate applies to these samples: components are for real series along one axis, "
             "and no modes were found"
         )
-    chosen = choose_refined(supported(predictions, problem, known.rank, rule), rule)
+    chosen = choose_refined(supported(predictions, problem, rule), rule)
     tell(f"{chosen[0].candidate.label}: chosen, error {_mean_error(chosen):.3g}")
     last = _found_at_last(trial, competing, chosen, rule)
     if last is not None:
@@ -136,6 +134,16 @@ def best_estimate(
         return Found(estimate, chosen[0].candidate, solve, None)
     result = solution.result if estimate.result is None else estimate.result
     return Found(estimate, chosen[0].candidate, _proven(result, problem, warn), solution.selection)
+
+
+def _competing(candidates: Sequence[Candidate], kind: str, known: Known) -> Sequence[Candidate]:
+    """Return the candidates of a kind; with a rank, those that keep it."""
+    if kind != AUTO:
+        own = [candidate for candidate in candidates if candidate.name == kind]
+        return own or [candidate for candidate in CANDIDATES if candidate.name == kind]
+    if known.rank is None:
+        return candidates
+    return [candidate for candidate in candidates if candidate.preferred] or candidates
 
 
 def _first_estimate(

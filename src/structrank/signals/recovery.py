@@ -98,7 +98,7 @@ def recover(
     mu : float, optional
         Price of the nuclear norm, if not to be chosen.
     rank : int, optional
-        Number of modes, if known.
+        Number of modes, if known. The fit of so many modes is returned.
     sigma : float or array, optional
         Standard deviation of the noise, if known: one number, or one for each sample of a signal
         without channels. In an array, NaN is allowed where samples are missing. Samples then have

@@ -144,7 +144,14 @@ def _known(values: Array, axis: int | None, settings: Settings) -> Known:
     one_of(kind, KINDS, "kind")
     convex = kind if kind == ConvexSolution.name else None
     modal = kind if kind == FitOfModes.name else None
-    seasons = given_seasons(settings.season, values, axis, kind=convex or modal, mu=mu)
+    if settings.rank is not None and kind not in (AUTO, FitOfModes.name):
+        raise ValueError(
+            f"rank={settings.rank} and kind={kind!r} are given, but only a fit of modes has a rank "
+            "that can be chosen: pass only one of them"
+        )
+    seasons = given_seasons(
+        settings.season, values, axis, kind=convex or modal, mu=mu, rank=settings.rank
+    )
     levels = NoiseLevels.of(
         sigma, values, channels=axis, mu=mu, kind=convex, robust=settings.robust
     )
