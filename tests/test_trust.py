@@ -9,6 +9,8 @@ import pytest
 from numpy.polynomial.polynomial import polyfromroots
 
 import structrank as sr
+from structrank.selection.holdout import held_out_parts
+from structrank.signals.problems import hankel_problem
 from structrank.solvers.huber_loss import HuberLoss
 
 B = np.cos(0.4 * np.arange(12)) + 0.1 * np.random.default_rng(0).standard_normal(12)
@@ -341,6 +343,54 @@ def test_symmetries_of_recover(seed):
     found = sr.recover(z, **FAST).signal
     np.testing.assert_allclose(sr.recover(z.conj(), **FAST).signal, found.conj(), atol=1e-6)
     np.testing.assert_allclose(sr.recover(z[::-1], **FAST).signal[::-1], found, atol=1e-2)
+
+
+ORDER = [2, 0, 1]
+
+
+def three_channels(seed):
+    """Two channels that share modes, one with gaps, and noise."""
+    rng = np.random.default_rng(seed)
+    other = np.cos(0.5 * T + 1) - 0.3 * np.cos(1.3 * T)
+    table = np.stack([X, other, rng.standard_normal(40)], 1) + 0.1 * rng.standard_normal((40, 3))
+    table[rng.random(40) < 0.15, 0] = np.nan
+    return table
+
+
+def test_held_out_samples_do_not_depend_on_the_order_of_channels():
+    table = three_channels(0)
+    one, other = (
+        held_out_parts(hankel_problem(values, channels=1), np.random.default_rng(0), 3)
+        for values in (table, table[:, ORDER])
+    )
+    np.testing.assert_array_equal(other, np.stack(one)[:, :, ORDER])
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_channels_and_signals(seed):
+    table = three_channels(seed)
+    for recovered in (
+        lambda values: sr.recover(values, channels=1, **FAST).signal,
+        lambda values: np.stack([r.signal for r in sr.recover_many(values.T, **FAST)], axis=1),
+    ):
+        found = recovered(table[:, ORDER])
+        np.testing.assert_allclose(found, recovered(table)[:, ORDER], atol=1e-9)
+
+
+def test_the_order_of_problems():
+    problems = [problem(), problem(C), problem(B[::-1].copy())]
+    found = sr.solve_many([problems[i] for i in ORDER], 1.0, stop=EXACT).y
+    expected = sr.solve_many(problems, 1.0, stop=EXACT).y
+    np.testing.assert_allclose(found, expected[ORDER], atol=1e-9)
+
+
+@pytest.mark.nightly
+def test_the_order_of_records():
+    inputs, outputs = (np.split(values, 3) for values in (NOISE, DRIVEN))
+    found = sr.identify([inputs[i] for i in ORDER], [outputs[i] for i in ORDER], 2).poles
+    expected = sr.identify(inputs, outputs, 2).poles
+    np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(expected), atol=1e-2)
 
 
 SAME = {

@@ -91,7 +91,9 @@ def held_out_parts(
     inside = inside if np.any(inside) else seen
     few = count == 1 or np.count_nonzero(seen) < holding.few
     one_in = holding.one_in_few if few else holding.one_in
-    scattered = rng.permutation(np.arange(seen.size) % one_in).reshape(seen.shape)
+    order = _channels_by_size(problem, axes)
+    drawn = rng.permutation(np.arange(seen.size) % one_in).reshape(*structure.lengths, -1)
+    scattered = drawn[..., np.argsort(order)].reshape(seen.shape)
     parts = []
     for k in range(count):
         moved = [
@@ -107,6 +109,12 @@ def held_out_parts(
             part.flat[rng.choice(np.flatnonzero(inside))] = True
         parts.append(part)
     return parts
+
+
+def _channels_by_size(problem: Problem, axes: tuple[int, ...]) -> NDArray:
+    """The channels in an order that does not depend on theirs, for draws that do not either."""
+    values = np.where(problem.seen, to_numpy(problem.b), 0.0)
+    return np.argsort(-np.sum(np.abs(values), axis=axes).reshape(-1), kind="stable")
 
 
 def _whole_edges(seen: NDArray, axes: tuple[int, ...]) -> NDArray:
