@@ -192,3 +192,14 @@ def test_many_draws_are_made_in_parts():
     assert DrawSizes(100).parts(7, 10, 3) == [3, 3, 1]
     assert DrawSizes(100).parts(2, 1000, 3) == [1, 1]
     assert sum(DrawSizes().parts(1000, 500, 20)) == 1000
+
+
+def test_errors_that_are_not_known_are_not_drawn(rng):
+    """As many parameters as samples: what noise there is cannot be told."""
+    samples = np.where(T[:20] % 4 == 1, np.nan, rng.standard_normal(20))
+    found = recover(samples, rank=8, effort="fast")
+    assert np.all(np.isinf(found.stderr))
+    with pytest.raises(ValueError, match="20 of 20 standard errors are infinite"):
+        found.draws(2)
+    with pytest.raises(TypeError, match="rng is 'x', but"):
+        found.draws(2, rng="x")

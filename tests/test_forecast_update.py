@@ -167,6 +167,14 @@ def test_new_samples_that_do_not_fit_are_refused(ahead):
         ahead.update(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="new_samples contains inf"):
         ahead.update([np.inf])
+    with pytest.raises(TypeError, match="the new samples are complex, but real ones are expected"):
+        ahead.update([1j])
+
+
+def test_new_samples_beyond_single_precision():
+    single = np.ones(3, np.float32)
+    assert appended(single, np.array([2.0, np.nan])).dtype == np.float32
+    np.testing.assert_array_equal(appended(single, np.array([1e80])), [1, 1, 1, 1e80])
 
 
 def test_appended_data_arrays_and_masked_arrays():

@@ -111,12 +111,29 @@ def test_seeds(name, rng):
         SOLVERS[name](problem(), rng=rng)
 
 
-@pytest.mark.parametrize(
-    "entry", [sr.recover, sr.frequencies, lambda x, **k: sr.forecast(x, 2, **k)]
-)
+SIGNAL_CALLS = [sr.recover, sr.frequencies, lambda x, **k: sr.forecast(x, 2, **k)]
+
+
+@pytest.mark.parametrize("entry", SIGNAL_CALLS)
 def test_seeds_of_signals(entry):
     with pytest.raises(ValueError, match="rng is -1, but a seed is an integer of at least 0"):
         entry(B, rng=-1)
+
+
+@pytest.mark.parametrize(
+    "entry", [sr.recover, sr.frequencies, lambda x, **k: sr.forecast(x, 2, **k)]
+)
+@pytest.mark.parametrize("given", [None, [], "yes", 1])
+def test_flags_of_signals(entry, given):
+    with pytest.raises(ValueError, match="undamped is .*, but True or False is expected"):
+        entry(B, undamped=given)
+
+
+def test_flags_of_recover_and_refit():
+    with pytest.raises(ValueError, match="robust is 1, but True or False is expected"):
+        sr.recover(B, robust=1)
+    with pytest.raises(ValueError, match="undamped is None, but True or False is expected"):
+        sr.refit(sr.solve(problem()), undamped=None)
 
 
 def test_a_matrix_of_one_column(capfd):

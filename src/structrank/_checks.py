@@ -43,6 +43,13 @@ def positive_ints(values: object, name: str) -> tuple[int, ...]:
     return result
 
 
+def flag(value: object, name: str) -> bool:
+    """Return `value` as a Python bool; raise an error unless it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {value!r}, but True or False is expected")
+    return bool(value)
+
+
 def not_negative(value: Any, name: str) -> float:
     """Return `value` as a float; raise an error unless it is finite and at least zero."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)

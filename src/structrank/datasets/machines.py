@@ -7,7 +7,7 @@ from scipy.linalg import eigh, expm
 from scipy.signal import butter, lfilter
 
 from .._array import NDArray
-from .._checks import not_negative, positive, positive_int
+from .._checks import not_negative, positive, positive_int, random_generator
 from ..systems import StateSpace
 from .simulations import Simulation
 
@@ -50,7 +50,7 @@ def building(
     >>> house.samples.shape, house.about["frequencies"].round(3)
     ((500, 3), array([1.   , 2.802, 4.049]))
     """
-    rng, ratio = np.random.default_rng(rng), 0.02
+    rng, ratio = random_generator(rng), 0.02
     stiffness = 2 * np.eye(floors) - np.eye(floors, k=1) - np.eye(floors, k=-1)
     stiffness[-1, -1] = 1.0
     squares, shapes = eigh(stiffness)
@@ -101,7 +101,7 @@ def plant(
     >>> arm.about["inputs"].shape, arm.about["model"].order
     ((500, 2), 6)
     """
-    rng = np.random.default_rng(rng)
+    rng = random_generator(rng)
     resonances, ratios = np.array([0.025, 0.06, 0.11]), np.array([0.05, 0.03, 0.04])
     rates = 2 * np.pi * resonances * (-ratios + 1j * np.sqrt(1 - ratios**2))
     blocks = [np.exp(rate) for rate in rates]

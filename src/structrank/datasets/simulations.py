@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
-from .._checks import not_negative, positive_int
+from .._checks import not_negative, positive_int, random_generator
 from ..io.containers import required_pandas
 
 
@@ -76,7 +76,7 @@ def season_with_trend(
     >>> sales.samples.shape, list(sales.about)
     ((120,), ['trend', 'season'])
     """
-    rng, t = np.random.default_rng(rng), np.arange(positive_int(length, "length"))
+    rng, t = random_generator(rng), np.arange(positive_int(length, "length"))
     turns = 2 * np.pi * t / positive_int(period, "period")
     phases = rng.uniform(0, 2 * np.pi, 2)
     trend = 10 + 0.02 * t + 1.5 * np.exp(-t / 60)
@@ -119,7 +119,7 @@ def decay(
     >>> len(frequencies(decay(128, lines=2, rng=3).samples))
     2
     """
-    rng, t = np.random.default_rng(rng), np.arange(positive_int(length, "length"))
+    rng, t = random_generator(rng), np.arange(positive_int(length, "length"))
     count = positive_int(lines, "lines")
     places = (np.arange(count) + rng.uniform(0.2, 0.8, count)) / count - 0.5
     dampings = rng.uniform(1.0, 4.0, count) / len(t)
@@ -164,7 +164,7 @@ def seismic_gather(
     >>> seismic_gather(20, 100).samples.shape
     (20, 100)
     """
-    rng = np.random.default_rng(rng)
+    rng = random_generator(rng)
     offsets = 25.0 * np.arange(positive_int(traces, "traces"))
     t = dt * np.arange(positive_int(samples, "samples"))
     layers = 7
@@ -202,7 +202,7 @@ def sensor_table(days: int = 28, *, rng: int | np.random.Generator = 0) -> Any:
     """
     pd = required_pandas()
 
-    rng, t = np.random.default_rng(rng), np.arange(24 * positive_int(days, "days"))
+    rng, t = random_generator(rng), np.arange(24 * positive_int(days, "days"))
     day = 2 * np.pi * t / 24
     slow = np.cos(2 * np.pi * t / 200 + rng.uniform(0, 6))
     values = {

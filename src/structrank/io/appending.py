@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import array_namespace, as_array
+from .._array import array_namespace, as_array, is_complex
+from ..model.sample_range import SampleRange, largest_size
 from .index import following
 
 
@@ -39,6 +40,8 @@ def appended(samples: Any, new: Any) -> Any:
             f"the new samples are {type(new).__name__}, but {type(samples).__name__} is expected, "
             "as the samples before them are"
         )
+    if is_complex(as_array(new)) and not is_complex(as_array(samples)):
+        raise TypeError("the new samples are complex, but real ones are expected, as before them")
     _check_shape(np.shape(samples), np.shape(new))
     if container:
         return _pandas(samples, new) if hasattr(samples, "iloc") else _xarray(samples, new)
@@ -46,7 +49,10 @@ def appended(samples: Any, new: Any) -> Any:
         return np.ma.concatenate([samples, new])  # type: ignore[no-untyped-call]
     before = as_array(samples)
     xp: Any = array_namespace(before)
-    return xp.concat([before, xp.asarray(new, dtype=before.dtype, device=before.device)])
+    after = xp.asarray(new, device=before.device)
+    if SampleRange().single >= largest_size(after):  # else it may not fit in single precision
+        after = xp.astype(after, before.dtype)
+    return xp.concat([before, after])
 
 
 def _check_shape(before: tuple[int, ...], new: tuple[int, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._array import to_numpy
-from .._checks import instance_of, positive_int
+from .._checks import flag, instance_of, positive_int
 from ..model.lowrank import LowRank
 from ..model.measure import Weighted
 from ..model.problem import Problem
@@ -114,6 +114,7 @@ def refit(
         )
     if sigma is not None:
         sigma = SampleRange().checked_sigma(sigma, result.problem.b)
+    flag(undamped, "undamped")
     fit = bounded_fit(result, rank, weights=weights, sigma=sigma, undamped=undamped)
     if not fit.converged:
         warnings.warn(

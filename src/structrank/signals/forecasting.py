@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import positive_int
+from .._checks import flag, positive_int
 from .._watch import Watch, clock, watched
 from ..io.containers import Unwrapped, unwrap
 from ..io.regular_samples import regular_samples
@@ -132,7 +132,7 @@ def forecast(
     given, values, channels = _series(samples, channels)
     sampling = signal_sampling(samples, channels, dt)
     seasons = given_seasons(season, values, channels, rank=rank, sigma=sigma, undamped=undamped)
-    how = Extrapolation(window, channels, sigma, undamped, rng, seasons)
+    how = Extrapolation(window, channels, sigma, flag(undamped, "undamped"), rng, seasons)
     beside = ForecastRegressors.of(
         samples, values, channels, regressors, future_regressors, steps, seasons
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import positive_int
+from .._checks import positive_int, random_generator
 from ..components.regression import Regression
 from ..io.containers import unwrap
 from ..io.regular_samples import what_was_done
@@ -177,6 +177,11 @@ class Recovery(Summary, Reportable, Inspection, Banded, Saved):
             NaN in gaps that are left as they are. Draws of `impute` are the samples where these
             are seen.
 
+        Raises
+        ------
+        ValueError
+            The estimate has no joint distribution, or `stderr` is infinite somewhere.
+
         Examples
         --------
         >>> import numpy as np
@@ -196,7 +201,15 @@ class Recovery(Summary, Reportable, Inspection, Banded, Saved):
                 'draw from: pass kind="refit", or kind="components" for real series, or '
                 'effort="normal", with which components take part'
             )
-        return self.draw(n, np.random.default_rng(rng))
+        rng = random_generator(rng)
+        stderr = to_numpy(unwrap(self.stderr, self.channels).values)
+        if unknown := np.count_nonzero(np.isinf(stderr)):
+            raise ValueError(
+                f"{unknown} of {stderr.size} standard errors are infinite, since too few samples "
+                "are seen to tell them, so there is nothing to draw from: pass a smaller rank, or "
+                "sigma if it is known"
+            )
+        return self.draw(n, rng)
 
     def plot(self, ax: Any = None, *, interactive: bool = False) -> Any:
         """Draw the recovered signal over its samples, with gaps, outliers and 95% bands.
