@@ -21,6 +21,7 @@ from structrank.components.dense_smoothing import ConditionedSeries
 from structrank.components.likelihood import (
     ComponentFit,
     LikelihoodSearch,
+    largest_within,
     most_likely,
     without_vanished,
 )
@@ -418,3 +419,17 @@ def test_intervals_of_a_series_hold_new_samples(kind):
         found = recover(np.where(gaps, np.nan, y))
         inside.append(((y > found.lower) & (y < found.upper))[gaps])
     assert 0.9 < np.mean(np.concatenate(inside)) < 0.98
+
+
+def test_a_step_beyond_all_numbers_is_taken_back():
+    """The first variance has no upper bound: its exponential may overflow, without a warning."""
+    bounds, tried = np.array([[-np.inf, np.inf]]), []
+
+    def score(parameters):
+        tried.append(float(parameters[0]))
+        grown = np.exp(parameters - 300)
+        return float(parameters[0] - grown[0]), 1 - grown
+
+    found, _ = largest_within(score, np.zeros(1), bounds, 100, 1e-12)
+    assert max(tried) > 300 + np.log(np.finfo(float).max)
+    np.testing.assert_allclose(found, 300, rtol=0.02)

@@ -435,9 +435,9 @@ SIGNALS = {
     "regressors": (
         DEAR,
         call(
-            lambda x, more: recovered(sr.recover(x, regressors=more[: len(x)], **QUICK)),
+            lambda x, r: recovered(sr.recover(x, regressors=rows(r, 0, x), **QUICK)),
             SERIES,
-            arrays(least=40, most=60, missing=False),
+            BESIDE,
         ),
     ),
     "all of it": (DEAR, call(whole_recovery, SERIES, COUNTS, rank=COUNTS)),
@@ -470,11 +470,11 @@ SIGNALS = {
         DEAR,
         call(
             lambda x, r, n: foreseen(
-                x, n, regressors=r[: len(x)], future_regressors=r[len(x) : len(x) + n]
+                x, n, regressors=rows(r, 0, x), future_regressors=rows(r, np.size(x), range(n))
             ),
             SERIES,
-            arrays(least=50, most=60, missing=False),
-            COUNTS,
+            BESIDE,
+            SMALL,
         ),
     ),
     "forecast on": (DEAR, call(continued_forecast, SERIES, arrays(axes=(1,)), rank=COUNTS)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import shutil
@@ -11,6 +12,7 @@ import tempfile
 import time
 import warnings
 from contextlib import suppress
+from pathlib import Path
 
 import dask
 import numpy as np
@@ -25,11 +27,14 @@ from structrank import (
     Recovery,
     Result,
     Results,
+    StateSpace,
     Status,
     Stop,
     approximate_gcd,
     choose_rank,
     denoise,
+    empirical_covariances,
+    estimate_cost,
     find_modes,
     find_outliers,
     forecast,
@@ -40,6 +45,8 @@ from structrank import (
     homotopy,
     identify,
     impute,
+    load,
+    mu_max,
     noise_mu,
     path,
     random_system,
@@ -49,7 +56,9 @@ from structrank import (
     recover_many,
     recover_patches,
     refit,
+    sampling_noise_mu,
     select_mu,
+    sinusoids,
     solve,
     solve_many,
     solve_robust,
@@ -120,6 +129,7 @@ CALLS = {
     "update": lambda: SYSTEM.update(OUTPUT),
 }
 LONG = {
+    "report": lambda: a_file(lambda path: made()[0].write_report(path.with_suffix(".html"))),
     "recover irregular": lambda: recover(GAPPY, times=T**1.1, effort="fast"),
     "recover components": lambda: recover(GAPPY, kind="components", effort="fast"),
     "recover convex": lambda: recover(GAPPY, kind="convex"),
@@ -133,6 +143,99 @@ def patches():
     """A volume in patches, each time in a new folder, by this thread."""
     with dask.config.set(scheduler="synchronous"), tempfile.TemporaryDirectory() as folder:
         return recover_patches(GAPPY, f"{folder}/a.zarr", patch=16, rank=4)
+
+
+SYSTEM_WITH_INPUT = StateSpace(
+    [[0.8]], [[1.0]], [[1.0]], None, K=[[0.3]], innovation_covariance=[[1.0]]
+)
+# Not HDF5: h5py turns the interruption of a callback into a SystemError.
+FORMATS = [
+    ".csv",
+    ".xlsx",
+    ".parquet",
+    ".feather",
+    ".json",
+    ".npy",
+    ".npz",
+    ".mat",
+    ".zarr",
+    ".fid",
+    ".wav",
+]
+
+
+@functools.cache
+def made():
+    """A recovery, a forecast, and a folder with files of both and of every format."""
+    folder = tempfile.TemporaryDirectory()
+    found = recover(GAPPY, kind="components", effort="fast")
+    ahead = forecast(SAMPLES, 3, rank=4)
+    found.save(f"{folder.name}/found.npz")
+    for suffix in FORMATS:
+        header = {"rate": 8000} if suffix == ".wav" else None
+        write(f"{folder.name}/data{suffix}", Table(CLEAN / 2, header=header))
+    return found, ahead, folder
+
+
+def a_file(work):
+    """Call a writer of a file in a new folder, which must be complete or absent."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "new"
+        try:
+            returned = work(path)
+        finally:
+            hidden = [name for name in os.listdir(folder) if name.startswith(".")]
+        assert hidden == []
+    return "written" if returned is None else returned
+
+
+def saved_run(path):
+    return gcgls(PROBLEM, 1.0, stop=STOP, checkpoint=path.with_suffix(".npz"))
+
+
+# Functions that end in a few milliseconds, and results that tell more when asked: they have no
+# status, so KeyboardInterrupt passes.
+PARTS = {
+    "mu_max": lambda: mu_max(PROBLEM),
+    "estimate_cost": lambda: estimate_cost(SAMPLES),
+    "empirical_covariances": lambda: empirical_covariances(OUTPUT[:, None], 5),
+    "sampling_noise_mu": lambda: sampling_noise_mu(OUTPUT[:, None], 4, 4),
+    "sinusoids": lambda: sinusoids(30, 2),
+    "random_system": lambda: random_system(1, order=2),
+    "Forecast.update": lambda: made()[1].update(SAMPLES[:3]),
+    "draws": lambda: made()[0].draws(5),
+    "components": lambda: made()[0].components(),
+    "residuals": lambda: made()[0].residuals(),
+    "repr": lambda: repr(made()[0]),
+    "save": lambda: a_file(lambda path: made()[0].save(path.with_suffix(".npz"))),
+    "load": lambda: load(f"{made()[2].name}/found.npz"),
+    "checkpoint": lambda: a_file(saved_run),
+    "simulate": lambda: SYSTEM_WITH_INPUT.simulate(INPUT, rng=0, noise=1.0),
+    "fit": lambda: SYSTEM_WITH_INPUT.fit(INPUT, OUTPUT),
+    "predict": lambda: SYSTEM_WITH_INPUT.predict(OUTPUT, INPUT),
+    "compare": lambda: SYSTEM_WITH_INPUT.compare(OUTPUT, INPUT),
+    "residual_tests": lambda: SYSTEM_WITH_INPUT.residual_tests(OUTPUT, INPUT),
+    "draws of states": lambda: SYSTEM_WITH_INPUT.draws(3, OUTPUT, INPUT),
+    "loglikelihood_gradient": lambda: SYSTEM_WITH_INPUT.loglikelihood_gradient(OUTPUT, INPUT),
+    "covariances": lambda: SYSTEM.covariances(20),
+    "frequency_response": lambda: SYSTEM.frequency_response([0.1, 0.2]),
+    **{
+        f"read {suffix}": lambda suffix=suffix: read(f"{made()[2].name}/data{suffix}")
+        for suffix in FORMATS
+    },
+    **{
+        f"write {suffix}": lambda suffix=suffix: a_file(
+            lambda path: write(
+                path.with_suffix(suffix), read(f"{made()[2].name}/data{suffix}"), force=True
+            )
+        )
+        for suffix in FORMATS
+    },
+}
+WITH_WORKERS = {
+    "recover_many": lambda: recover_many([SAMPLES[:16]] * 3, kind="refit", rank=4, workers=2),
+    "solve_many": lambda: solve_many([PROBLEM, SECOND], 1.0, stop=STOP, batch=1, workers=2),
+}
 
 
 class CtrlC:
@@ -183,6 +286,18 @@ def says_interrupted(returned):
 @pytest.mark.parametrize("name", CALLS)
 def test_ctrl_c_is_never_lost(name, moments):
     check_moments(CALLS[name], moments)
+
+
+@pytest.mark.parametrize("moments", [2, nightly(20)])
+@pytest.mark.parametrize("name", PARTS)
+def test_ctrl_c_passes_through_parts(name, moments):
+    check_moments(PARTS[name], moments)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", WITH_WORKERS)
+def test_ctrl_c_beside_workers(name):
+    check_moments(WITH_WORKERS[name], 10)
 
 
 @pytest.mark.nightly

@@ -242,3 +242,12 @@ def test_files_have_regressors_and_their_future(tmp_path, monkeypatch, ahead):
     assert "last 5 rows" in done.output
     done = CliRunner().invoke(main, ["impute", path, "--regressor", "price"])
     assert "2 other columns" in done.output
+
+
+@pytest.mark.parametrize("entry", [recover, lambda x, **how: forecast(x, 2, **how)])
+def test_infinite_samples_beside_regressors_are_refused(entry):
+    samples, beside = np.cos(np.arange(12.0)), np.sin(np.arange(14.0) ** 2)
+    samples[3] = -np.inf
+    future = {} if entry is recover else {"future_regressors": beside[12:]}
+    with pytest.raises(ValueError, match="samples contains inf, but finite numbers"):
+        entry(samples, regressors=beside[:12], **future)

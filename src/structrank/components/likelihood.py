@@ -257,8 +257,11 @@ def largest_within(
 
     def negative(parameters: NDArray) -> tuple[float, NDArray]:
         try:
-            value, gradient = score(parameters)
+            with np.errstate(over="ignore", invalid="ignore"):
+                value, gradient = score(parameters)
         except ValueError:  # rounding decides, far from all that series show
+            value, gradient = -np.inf, np.zeros(len(parameters))
+        if not np.all(np.isfinite([value, *gradient])):  # variances left all numbers
             return np.inf, np.zeros(len(parameters))
         return -value, -gradient
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray, to_numpy
-from .._checks import one_real_series
+from .._checks import finite_or_missing, one_real_series
 from .._watch import clock
 from ..components.regression import Regression, fit_regression
 from ..io.containers import unwrap
@@ -56,6 +56,7 @@ class SeriesWithRegressors:
         """
         host = to_numpy(values)
         one_real_series(host, axis, "regressors are", "regressors are")
+        finite_or_missing(host, "samples")
         table = RegressorTable.of(regressors, len(host), index_of(samples), "regressors")
         table.check_distinct(~np.isnan(host))
         return cls(host.astype(float), table)
