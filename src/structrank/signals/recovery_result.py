@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, to_numpy
+from .._array import NDArray, as_array, to_numpy
 from .._checks import positive_int, random_generator
 from ..components.regression import Regression
 from ..io.containers import unwrap
@@ -202,7 +202,7 @@ class Recovery(Summary, Reportable, Inspection, Banded, Saved):
                 'effort="normal", with which components take part'
             )
         rng = random_generator(rng)
-        stderr = to_numpy(unwrap(self.stderr, self.channels).values)
+        stderr = to_numpy(as_array(self.stderr))
         if unknown := np.count_nonzero(np.isinf(stderr)):
             raise ValueError(
                 f"{unknown} of {stderr.size} standard errors are infinite, since too few samples "
