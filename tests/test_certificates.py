@@ -8,6 +8,7 @@ from conftest import AFFINE, nightly, random_array
 
 from benchmarks import certificates
 from structrank import (
+    ConvergenceWarning,
     Hankel,
     LowRank,
     Mask,
@@ -166,6 +167,15 @@ class TestRandomness:
             solve_within(self.problem, 1.0, rng=rng),
         ):
             assert np.all(np.isfinite(result.y))
+
+
+def test_a_gap_that_cannot_be_reached_is_reported():
+    """Rounding alone is larger: the run ends at its limit and says how good the solution is."""
+    b = np.cos(0.4 * np.arange(30)) + 0.1 * np.random.default_rng(0).standard_normal(30)
+    with pytest.warns(ConvergenceWarning, match=r"did not converge: .* within .*% of the optimum"):
+        result = solve(Problem(Hankel(30, window=15), b, 1.0), gap=1e-17, max_iter=50)
+    assert result.status is Status.MAX_ITERATIONS
+    assert 1e-17 < result.gap < 1e-12
 
 
 def test_the_gap_of_a_run_without_one_is_proven_at_its_end():

@@ -337,6 +337,43 @@ def test_single_precision_to_its_own_digits(kind):
     np.testing.assert_allclose(np.sort(narrow.roots), [-1.5, 0.5], atol=1e-5)
 
 
+SINGLE = B.astype("float32")
+TRIAL = sr.StateSpace([[0.5]], None, [[1.0]], None, K=[[0.3]], innovation_covariance=[[1.0]])
+PRECISIONS = {
+    "float32": {
+        "recover": lambda: sr.recover(SINGLE, **FAST).signal,
+        "impute": lambda: sr.impute(SINGLE, **FAST).signal,
+        "denoise": lambda: sr.denoise(SINGLE, **FAST).signal,
+        "components": lambda: sr.recover(SINGLE, **FAST).components().rest,
+        "residuals": lambda: sr.recover(SINGLE, **FAST).residuals().residuals,
+        "forecast": lambda: sr.forecast(SINGLE, 2, **FAST).mean,
+        "gcgls": lambda: sr.gcgls(problem(SINGLE), 1.0).y,
+        "solve_many": lambda: sr.solve_many([problem(SINGLE)], 1.0).y,
+        "refit": lambda: sr.refit(sr.solve(problem(SINGLE)), 2).y,
+        "empirical_covariances": lambda: sr.empirical_covariances(SINGLE[:, None], 2),
+    },
+    "float64": {
+        "frequencies": lambda: sr.frequencies(SINGLE, **FAST).frequencies,
+        "find_modes": lambda: sr.find_modes(sr.solve(problem(SINGLE)), 2).frequencies,
+        "draws": lambda: sr.recover(SINGLE, rank=2, kind="refit", **FAST).draws(2),
+        "identify": lambda: sr.identify(SINGLE, SINGLE[::-1], 1).A,
+        "realize_outputs": lambda: sr.realize_outputs(np.tile(SINGLE, 9), 1, lags=4).A,
+        "realize": lambda: sr.realize(TRIAL.covariances(8).astype("float32"), 1).A,
+        "smooth": lambda: TRIAL.smooth(SINGLE).states,
+        "predict": lambda: TRIAL.predict(SINGLE),
+        "approximate_gcd": lambda: sr.approximate_gcd(SINGLE[:3], SINGLE[3:6]).divisor,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, dtype) for dtype, names in PRECISIONS.items() for name in names]
+)
+def test_precision_of_what_calls_return(name, dtype):
+    """That of the samples for signals; double for modes, draws, systems and polynomials."""
+    assert np.asarray(PRECISIONS[dtype][name]()).dtype == dtype
+
+
 def test_conjugate_samples_have_the_conjugate_solution():
     z = B * np.exp(0.3j * np.arange(12))
     one, other = (sr.solve(problem(values), 1e-8).y for values in (z, z.conj()))

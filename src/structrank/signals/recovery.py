@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import memory_advice
+from .._checks import flag
 from ..solvers.checkpoint import Checkpoint
 from ..solvers.memory_demand import SMALLER
 from .clipped import given_clipping, recover_clipped
@@ -216,6 +217,8 @@ def recover_with(samples: Any, settings: Settings) -> Recovery:
     -------
     Recovery
     """
+    flag(settings.undamped, "undamped")
+    flag(settings.robust, "robust")
     if settings.channels == INDEPENDENT:
         return recover_independent(recover_with, samples, settings)
     if settings.times is not None:

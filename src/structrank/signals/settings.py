@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import first_given, flag
+from .._checks import first_given
 from ..solvers.checkpoint import Checkpoint
 from .estimation import AUTO
 
@@ -52,10 +52,6 @@ class Settings:
     checkpoint: str | Path | Checkpoint | None = None
     resume: str | Path | None = None
     workers: int = 1
-
-    def __post_init__(self) -> None:
-        flag(self.undamped, "undamped")
-        flag(self.robust, "robust")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Settings:
