@@ -207,12 +207,16 @@ def fails(*_):
     raise UsersError("mine")
 
 
+@pytest.mark.parametrize("error", [UsersError, np.linalg.LinAlgError, StopIteration, SystemExit])
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name != "within"])
-def test_a_callback_that_fails(name):
+def test_a_callback_that_fails(name, error):
+    def callback(_):
+        raise error("mine")
+
     problem = sr.Problem(sr.Hankel(12, window=6), B, 0.1)
-    with pytest.raises(UsersError, match="mine") as caught:
-        SOLVERS[name](problem, callback=fails)
-    assert traceback.extract_tb(caught.tb)[-1].name == "fails"
+    with pytest.raises(error, match="mine") as caught:
+        SOLVERS[name](problem, callback=callback)
+    assert traceback.extract_tb(caught.tb)[-1].name == "callback"
 
 
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name not in ("robust", "trusted")])

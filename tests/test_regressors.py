@@ -251,3 +251,12 @@ def test_infinite_samples_beside_regressors_are_refused(entry):
     future = {} if entry is recover else {"future_regressors": beside[12:]}
     with pytest.raises(ValueError, match="samples contains inf, but finite numbers"):
         entry(samples, regressors=beside[:12], **future)
+
+
+def test_forecasts_beyond_single_precision():
+    samples, beside = np.cos(0.7 * np.arange(20, dtype="float32")), np.sin(np.arange(22.0) ** 2)
+    beside[21] = 1e60
+    options = {"regressors": beside[:20], "future_regressors": beside[20:], "effort": "fast"}
+    ahead = forecast(samples, 2, **options)
+    assert abs(ahead.mean[1]) > 1e50
+    assert np.isfinite(ahead.mean).all()

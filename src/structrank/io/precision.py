@@ -14,7 +14,7 @@ from .._array import (
     is_numpy_array,
     with_precision,
 )
-from ..model.sample_range import SampleRange, is_single
+from ..model.sample_range import SampleRange, is_single, largest_size
 
 
 def in_range(values: Array, limits: SampleRange = SampleRange()) -> Array:
@@ -52,6 +52,8 @@ def in_range(values: Array, limits: SampleRange = SampleRange()) -> Array:
 def like_given(new: Array, given: Array) -> Array:
     """Return a copy of `new` in the library, device and precision of `given`.
 
+    Numbers beyond single precision stay in double precision, in NumPy.
+
     Examples
     --------
     >>> import numpy as np
@@ -60,6 +62,8 @@ def like_given(new: Array, given: Array) -> Array:
     dtype('float32')
     """
     if is_numpy_array(new):
+        if is_numpy_array(given) and largest_size(new) > float(np.finfo(np.float32).max):
+            return np.array(new)
         return with_precision(np.array(new), given)
     return array_namespace(new).astype(new, _dtype(new, single=is_single(given)), copy=False)
 
