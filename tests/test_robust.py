@@ -16,6 +16,7 @@ from structrank import (
     Status,
     Toeplitz,
     Weighted,
+    recover,
     solve,
 )
 from structrank._array import to_numpy
@@ -268,3 +269,11 @@ class TestBadInput:
         b = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
         with pytest.raises(ValueError, match="half of the residuals are zero"):
             solve_robust(Problem(Hankel(5, window=3), b, 1.0))
+
+
+def test_more_zeros_than_other_samples():
+    """The noise that most residuals show is zero: weights stay numbers."""
+    samples = np.zeros(13)
+    samples[[1, 3, 4, 5, 11]] = -4.278, -1.292, 3.915, -6.1e-5, -4.278
+    found = recover(samples, robust=True, effort="fast")
+    assert np.isfinite(found.signal).all()

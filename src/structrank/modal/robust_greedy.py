@@ -181,7 +181,8 @@ class _RobustFinder:
     def _clipped(self, fit: RateFit) -> RateFit:
         """The same modes, with the weights of Huber's loss for their residuals."""
         residuals = self._residuals(fit)
-        bound = self.settings.clip * self._levels(residuals).noise
+        noise = self._levels(residuals).noise  # zero if most samples are
+        bound = max(self.settings.clip * noise, np.finfo(float).tiny)
         samples = [
             replace(channel, weights=np.sqrt(bound / np.maximum(np.abs(residual), bound)))
             for channel, residual in zip(self.samples, residuals, strict=True)
