@@ -24,6 +24,8 @@ from .lowrank import LowRank
 from .measure import as_measure
 from .sample_range import SampleRange, largest_size
 
+FAR = 1e3  # the paper's start of ones is up to a hundred times too large, and starts there
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
@@ -189,7 +191,7 @@ def checked_start(start: LowRank | None, problem: Problem, *, quadratic: bool = 
     any mu is below its rounding.
 
     If all data are zero, the start is zero, which is the solution. A relative gap can be zero only
-    there. A start that is larger than any solution is scaled down.
+    there. A start that is far larger than any solution is scaled down.
     """
     shape, reference = problem.structure.shape, problem.backprojection
     if quadratic:
@@ -212,18 +214,22 @@ def checked_start(start: LowRank | None, problem: Problem, *, quadratic: bool = 
         raise ValueError("start contains NaN or inf, but finite factors are expected")
     if problem.structure.offset is None and inner(problem.data, problem.data) == 0:
         return LowRank.zeros(shape, reference)
-    start = _no_worse_than_zero(start, problem)
+    start = _not_too_large(start, problem)
     xp = array_namespace(start.U, reference)
     return LowRank(*(xp.astype(F, reference.dtype, copy=False) for F in (start.U, start.V)))
 
 
-def _no_worse_than_zero(start: LowRank, problem: Problem) -> LowRank:
-    """Scale a start down to the nuclear norm at which mu times it is the objective at zero."""
+def _not_too_large(start: LowRank, problem: Problem) -> LowRank:
+    """Scale a start that is far too large down to the largest nuclear norm of a solution.
+
+    At this norm, mu times it is the objective at zero. Starts far above it leave the range of
+    numbers, or so large residuals that the samples are rounding beside them.
+    """
     most, offset = inner(problem.data, problem.data) / (2 * problem.mu), problem.structure.offset
     if offset is not None:
         most += float(np.sqrt(min(offset.shape)) * np.linalg.norm(offset))
     with np.errstate(over="ignore", invalid="ignore"):
-        if _norm_bound(start) <= most:
+        if _norm_bound(start) <= FAR * most:
             return start
     sizes = [largest_size(F) or 1.0 for F in (start.U, start.V)]
     unit = LowRank(start.U / sizes[0], start.V / sizes[1])
