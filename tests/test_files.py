@@ -12,6 +12,7 @@ from pathlib import Path
 import h5py
 import nmrglue
 import numpy as np
+import openpyxl
 import pytest
 import scipy.io
 import zarr
@@ -952,3 +953,38 @@ class TestWriter:
             (folder / "new.txt").touch()
         name = ["old.txt", "new.txt"][moment]
         assert [path.name for path in tmp_path.rglob("*")] == ["out", name]
+
+
+@pytest.mark.parametrize("names", [None, ("a",)])
+@pytest.mark.parametrize("suffix", [*FRAMES, ".csv"])
+def test_rows_without_any_value_are_kept(tmp_path, suffix, names):
+    values = np.array([np.nan, 1.0, np.nan, 3.3e-11, np.nan])
+    write(tmp_path / f"one{suffix}", Table(values, names=names))
+    np.testing.assert_array_equal(read(tmp_path / f"one{suffix}").values.reshape(-1), values)
+    names = names and ("a", "b")
+    write(tmp_path / f"two{suffix}", Table(np.stack([values, values], axis=1), names=names))
+    np.testing.assert_array_equal(read(tmp_path / f"two{suffix}").values[:, 1], values)
+
+
+def test_an_empty_cell_in_a_sheet_of_one_column_is_missing(tmp_path):
+    sheet = openpyxl.Workbook()
+    for row, value in {2: "level", 3: 1.0, 5: 4.0}.items():  # rows 1 and 4 are empty
+        sheet.active.cell(row, 1, value)
+    sheet.save(tmp_path / "a.xlsx")
+    found = read(tmp_path / "a.xlsx")
+    assert found.names == ("level",)
+    np.testing.assert_array_equal(found.values.reshape(-1), [1.0, np.nan, 4.0])
+
+
+@pytest.mark.parametrize("values", [[np.inf, 1.0], [-np.inf, np.nan]])
+def test_json_has_no_infinite_numbers(tmp_path, values):
+    with pytest.raises(FileError, match=r"no infinite numbers: choose \.csv"):
+        write(tmp_path / "a.json", Table(np.array(values)))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("values", [[1e-76, 0.0], [1e150, 1.0], [1e39j, 1.0]])
+def test_values_beyond_single_precision_are_refused(tmp_path, values):
+    with pytest.raises(FileError, match="single precision, which the largest value"):
+        write(tmp_path / "a.ft", Table(np.array(values)))
+    assert not list(tmp_path.iterdir())

@@ -216,7 +216,16 @@ def write_nmrpipe(path: Path, table: Table) -> None:
     """Write an NMRPipe file in single precision, with the header of the table or a plain one."""
     nmrglue = require("nmrglue")
     is_complex = np.iscomplexobj(table.values)
-    values = table.values.astype(np.complex64 if is_complex else np.float32)
+    with np.errstate(over="ignore"):
+        values = table.values.astype(np.complex64 if is_complex else np.float32)
+    if np.any(np.isinf(values) & np.isfinite(table.values)) or (
+        np.any(table.values) and not np.any(values)
+    ):
+        size = np.max(np.abs(table.values), where=np.isfinite(table.values), initial=0.0)
+        raise FileError(
+            f"NMRPipe files have single precision, which the largest value, {size:.3g}, leaves: "
+            "choose .npy, or another unit"
+        )
     header = table.header
     if header is None or "FDMAGIC" not in header:
         about = nmrglue.fileiobase.create_blank_udic(values.ndim)

@@ -56,7 +56,8 @@ def read_frame(
 
 def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     """The rows of a sheet: the one named, or the only one with cells."""
-    sheets = pd.read_excel(path, sheet_name=None, header=None, dtype=object)
+    options = {"header": None, "dtype": object, "keep_default_na": False}  # NaN is no empty cell
+    sheets = pd.read_excel(path, sheet_name=None, **options)
     filled = {name: frame for name, frame in sheets.items() if frame.size}
     if sheet is None and len(filled) != 1:
         there = ", ".join(f'"{name}"' for name in filled) or "none with cells"
@@ -64,8 +65,11 @@ def _excel_rows(pd: Any, path: Path, sheet: str | None) -> Rows:
     if sheet is not None and sheet not in filled:
         raise FileError(f'no sheet "{sheet}": there are {", ".join(map(repr, filled))}')
     frame = filled[sheet] if sheet is not None else next(iter(filled.values()))
-    rows = [Row(k, cells) for k, cells in enumerate(_cells(pd, frame), 1) if any(cells)]
-    return Rows(rows, "", [])
+    rows = [Row(k, cells) for k, cells in enumerate(_cells(pd, frame), 1)]
+    filled_rows = [row for row in rows if any(row.cells)]
+    if frame.shape[1] == 1:  # an empty row is a missing value, as in text files
+        filled_rows = [row for row in rows if row.line >= filled_rows[0].line]
+    return Rows(filled_rows, "", [])
 
 
 def _json_rows(pd: Any, path: Path, limit: SizeLimit) -> tuple[Rows, bool | None]:
@@ -179,6 +183,9 @@ def write_frame(path: Path, table: Table, suffix: str) -> None:
     if suffix == ".xlsx":
         first, titles = _without_controls(first), tuple(_without_controls(titles))
     frame = pd.DataFrame(values, columns=list(titles))
+    if suffix == ".xlsx" and table.index is None and values.shape[1]:  # no row looks empty
+        empty = np.all(np.isnan(values), axis=1)
+        frame[titles[0]] = frame[titles[0]].astype(object).where(~empty, "NaN")
     if table.index is not None:
         labels = _index_values(table.index.tolist())
         frame.insert(0, first[0], _without_controls(labels) if suffix == ".xlsx" else labels)
@@ -194,7 +201,19 @@ def write_frame(path: Path, table: Table, suffix: str) -> None:
     elif suffix == ".feather":
         frame.to_feather(path)
     else:
-        frame.to_json(path, orient="records", date_format="iso", double_precision=15)
+        path.write_text(_json_text(pd, frame))
+
+
+def _json_text(pd: Any, frame: Any) -> str:
+    """The rows as records, with all digits; pandas writes 15 decimals of any number."""
+    columns = [
+        [None if pd.isna(value) else value for value in frame[name].tolist()] for name in frame
+    ]
+    records = [dict(zip(frame, row, strict=True)) for row in zip(*columns, strict=True)]
+    try:
+        return json.dumps(records, allow_nan=False, default=datetime.isoformat)
+    except ValueError:
+        raise FileError("JSON files have no infinite numbers: choose .csv") from None
 
 
 def _without_controls(texts: Iterable[Any]) -> list[Any]:
