@@ -156,6 +156,30 @@ def test_orders_are_searched_in_both_directions(best, first):
     assert best_order(first, 20, 2, lambda order, _: Fit(order))[0].order == best
 
 
+@pytest.mark.parametrize("first", [2, 4, 6])
+def test_an_order_is_fitted_again_from_a_lower_one(first):
+    """Fits without a lower one end at a bad maximum, as those of one sensor do now and then."""
+
+    class Fit:
+        def __init__(self, order, lower):
+            self.order, self.bad = order, order > 2 and lower is None
+            self.criterion = abs(order - 6) + 10 * self.bad
+
+    best, *others = best_order(first, 20, 2, Fit)
+    assert (best.order, best.bad) == (6, False)
+    assert others
+
+
+def test_a_cascade_follows_a_gain_that_does_not_predict():
+    """Outputs have the same covariances with the gain of the innovation form."""
+    z = oscillator().simulate(steps=600)
+    zero = StateSpace([[0.5]], None, [[1.0]], None, K=[[1.6]], innovation_covariance=[[1.0]])
+    lower = fitted_order(z, [zero], QuasiNewton(0))
+    assert abs(zero.A - zero.K @ zero.C)[0, 0] > 1
+    assert all(more.order == 3 for more in cascade(lower, 3, 20, (1.0,)))
+    assert cascade(lower, 3, 20, (1.0,))
+
+
 def test_stabilization_diagram(found):
     _, model = found
     poles = model.stabilization(10)

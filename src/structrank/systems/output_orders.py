@@ -10,6 +10,7 @@ import numpy as np
 from .._array import NDArray
 from .covariances import empirical_covariances
 from .maximum_likelihood import MaximumLikelihood
+from .noise_fits import predicting
 from .prediction_errors import prediction_errors
 from .quasi_newton import QuasiNewton
 from .realization import realize
@@ -121,14 +122,14 @@ def cascade(lower: OrderFit, order: int, lags: int, decays: tuple[float, ...]) -
     The prediction errors of the fit are the outputs of another system, of the order that is
     missing. The errors of this one drive both.
     """
-    parts = lower.likelihood.split(lower.theta)
-    if not spectral_radius_of(parts["A"] - parts["K"] @ parts["C"]) < 1:
+    system = predicting(lower.likelihood.system(lower.theta))
+    A, C, K = system.A, system.C, system.K
+    if not spectral_radius_of(A - K @ C) < 1:
         return []  # prediction errors grow without bound
     ((u, y),) = lower.likelihood.filled(lower.theta)
-    start = {"x0": np.zeros(lower.order)}
-    errors = prediction_errors({**parts, **start}, u, y)[1]
+    parts = {name: getattr(system, name) for name in ("A", "B", "C", "D", "K", "output_offset")}
+    errors = prediction_errors({**parts, "x0": np.zeros(lower.order)}, u, y)[1]
     errors = np.where(np.isnan(lower.likelihood.outputs[0]), np.nan, errors)
-    A, C, K = (parts[name] for name in "ACK")
     systems = []
     for more in realizations(empirical_covariances(errors, lags), order - lower.order, decays):
         both = np.block([[A, K @ more.C], [np.zeros((more.order, len(A))), more.A]])
@@ -140,7 +141,7 @@ def cascade(lower: OrderFit, order: int, lags: int, decays: tuple[float, ...]) -
                 None,
                 K=np.concatenate([K, more.K]),
                 innovation_covariance=more.innovation_covariance,
-                output_offset=parts["output_offset"],
+                output_offset=system.output_offset,
             )
         )
     return systems
@@ -154,20 +155,38 @@ def best_order(
     The order grows or falls from `first` in steps of two for real outputs, whose modes are pairs of
     poles, as long as the criterion improves. Then the two odd neighbours are tried. `fit` gets an
     order, and the fit of the next lower order that was tried.
+
+    A larger order contains the smaller one, but its fit may end at a bad maximum. So the first fit
+    has a lower one to start from, and before the order falls, its fit is started again from the
+    lower one.
     """
     tried: dict[int, OrderFit | None] = {}
 
+    def fitted(order: int) -> OrderFit | None:
+        lower = max((k for k, one in tried.items() if k < order and one), default=0)
+        return fit(order, tried.get(lower)) if 1 <= order <= most else None
+
     def criterion(order: int) -> float:
         if order not in tried:
-            lower = max((k for k, one in tried.items() if k < order and one), default=0)
-            tried[order] = fit(order, tried.get(lower)) if 1 <= order <= most else None
+            tried[order] = fitted(order)
         found = tried[order]
         return np.inf if found is None else found.criterion
 
+    def grown(order: int) -> int:
+        while criterion(order) > criterion(order + step):
+            order += step
+        return order
+
     best = min(first + first % step, most)
-    for direction in (step, -step):
-        while criterion(best + direction) < criterion(best):
-            best += direction
+    criterion(best - step)  # the first fit starts from it, too
+    best = grown(best)
+    while criterion(best - step) < criterion(best):
+        both = (tried[best], fitted(best))
+        tried[best] = min(filter(None, both), key=lambda one: one.criterion, default=None)
+        if criterion(best) < criterion(best - step):
+            best = grown(best)
+            break
+        best -= step
     if step > 1:
         best = min((best, best - 1, best + 1), key=criterion)
     return tuple(sorted(filter(None, tried.values()), key=lambda one: one.criterion))
