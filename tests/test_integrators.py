@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from structrank import StateSpace, identify
+from structrank.systems import order_search
 from structrank.systems.integrators import (
     around_operating_point,
     free_entries,
@@ -17,6 +19,7 @@ from structrank.systems.integrators import (
 from structrank.systems.maximum_likelihood import MaximumLikelihood
 from structrank.systems.output_error import OutputError
 from structrank.systems.pole_errors import pole_covariances
+from structrank.systems.search_rules import IdentificationSearch
 
 BALL_AND_BEAM = StateSpace([[1.0, 0.1], [0.0, 1.0]], [[0.005], [0.1]], [[1.0, 0.0]], None)
 MOTOR = StateSpace([[1.0, 0.1], [0.0, 0.8]], [[0.0], [0.2]], [[1.0, 0.0]], None)
@@ -75,6 +78,37 @@ def test_integrators_and_their_operating_point_are_found():
     found = response(replace(model, input_offset=np.zeros(1)))
     assert np.linalg.norm(found - expected) < 0.05 * np.linalg.norm(expected)
     assert np.mean(model.fit(u + 4.0, y - 3.0)) > 95
+
+
+@pytest.mark.parametrize(
+    ("errors", "best"),
+    [
+        ((0.06, 0.031, 0.034), 1),
+        ((0.06, 0.034, 0.031), 2),
+        ((0.06, 0.0315, 0.031), 1),
+        ((0.06, 0.058, 0.057), 0),
+    ],
+)
+def test_fewer_integrators_compete_with_the_number_that_is_found(monkeypatch, errors, best):
+    """A model without integrators, of a high order, may have two poles near one for one."""
+
+    class Look:
+        def __init__(self, whole, orders, search):
+            self.count = whole.count
+
+        def ranked(self, kinds):
+            return [errors[self.count]]
+
+        def error(self, candidate):
+            return candidate
+
+        def integrators(self, candidate):
+            return 2
+
+    monkeypatch.setattr(order_search, "Search", Look)
+    whole = SimpleNamespace(count=0, integrating=lambda count: SimpleNamespace(count=count))
+    look, _ = order_search.searched(whole, [1, 2, 3], (), None, IdentificationSearch())
+    assert look.count == best
 
 
 def test_an_operating_point_takes_the_place_of_a_constant_input():

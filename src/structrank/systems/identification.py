@@ -109,7 +109,8 @@ def identify(
         Number of poles that are exactly one, for a plant that integrates: 1 for a tank, 2 for a
         position that follows from a force. The bound holds for the other poles. Default: if the
         best model has one or two poles as close to one as the record can tell, models with as many
-        integrators compete with it; there are none if `stable=True` or `max_radius` is given.
+        integrators, and with fewer, compete with it; there are none if `stable=True` or
+        `max_radius` is given.
     mu : float, optional
         Weight of the nuclear norm in step 1, as a share of the weight above which the solution is
         zero. Default: the value that best predicts a tenth of the samples, held out for this.

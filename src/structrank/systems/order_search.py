@@ -207,12 +207,10 @@ def searched(
     ranked = look.ranked(kinds)
     if integrators is not None or not ranked:
         return look, ranked
-    count = look.integrators(ranked[0])
-    enough = [n for n in orders if n >= count]
-    if not count or not enough:
-        return look, ranked
-    other = Search(whole.integrating(count), enough, search)
-    found = other.ranked(kinds)
-    if found and other.error(found[0]) < search.integrates * look.error(ranked[0]):
-        return other, found
-    return look, ranked
+    enough, chosen = search.integrates * look.error(ranked[0]), (look, ranked)
+    for count in range(1, look.integrators(ranked[0]) + 1):
+        other = Search(whole.integrating(count), [n for n in orders if n >= count], search)
+        found = other.ranked(kinds)
+        if found and other.error(found[0]) < enough:
+            enough, chosen = other.error(found[0]) / search.as_good, (other, found)
+    return chosen
