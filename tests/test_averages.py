@@ -178,6 +178,7 @@ def test_the_gain_of_an_average_changes_where_the_likelihood_pays_for_it():
         np.testing.assert_array_equal(found.model.B, truth.B)
 
 
+@pytest.mark.filterwarnings("ignore:80 outputs are seen, and the model")
 def test_few_samples_do_not_change_the_gain_of_an_average():
     """Predictions of new samples have about the variance that the model says."""
     noise = {"K": 0.3 * np.eye(2), "innovation_covariance": 0.3 * np.eye(2)}

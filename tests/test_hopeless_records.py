@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from structrank import StateSpace, identify
+from structrank.systems.order_search import Candidate, Search
 from structrank.systems.preparation import excited
 from structrank.systems.search_rules import IdentificationSearch
 
@@ -55,6 +58,40 @@ def test_inputs_that_vary_give_no_warning():
     assert model.poles[0] == pytest.approx(0.8, abs=0.05)
 
 
+def test_a_warning_names_outputs_that_copy_others():
+    with pytest.warns(UserWarning, match=r"outputs \[0, 2\], counted from 0, are linearly depen"):
+        identify(U, np.c_[Y, 3 - 2 * Y[:, 0]], 1, noise_model="white")
+
+
+def test_a_warning_says_that_there_are_fewer_outputs_than_parameters_need():
+    y = np.where(np.arange(T) % 8 > 0, np.nan, Y[:, 0])
+    with pytest.warns(UserWarning, match="^8 outputs are seen, and the model of order 1 has"):
+        model = identify(U[:, 0], y, mu=1e-2)
+    assert model.order == 1
+
+
+def test_a_warning_says_that_the_fit_may_be_chance():
+    """Two white series; models of order 4 predict some stretches better than their mean."""
+    u, y = np.random.default_rng(0).standard_normal((2, 100))
+    with pytest.warns(UserWarning, match=r"that may be chance|no model predicts"):
+        identify(u, y, max_order=4)
+
+
+@pytest.mark.parametrize(
+    ("errors", "doubtful"),
+    [
+        ([0.9, 1.0, 0.9, 1.02], True),
+        ([0.9, 0.9, 0.92, 0.95], False),
+        ([0.1, 2.0, 0.3, 3.0], True),
+        ([0.1, 1.5], False),
+    ],
+)
+def test_a_held_out_error_is_doubtful_if_stretches_differ(errors, doubtful):
+    candidate = Candidate("white", 1, (), np.stack([errors, errors], axis=1), 0.0)
+    look = SimpleNamespace(search=IdentificationSearch(), drifts=False)
+    assert Search.may_predict_nothing(look, candidate) == doubtful
+
+
 @pytest.mark.parametrize(
     ("frequencies", "order", "enough"), [(1, 1, True), (1, 2, False), (2, 3, True), (2, 4, False)]
 )
@@ -64,6 +101,35 @@ def test_a_sinusoid_excites_two_states(frequencies, order, enough):
     u = sum(np.sin(0.5 * (k + 1) * t + k) for k in range(frequencies))[:, None]
     assert excited([u], order, IdentificationSearch()) == enough
     assert excited([u[:40], u[40:]], order, IdentificationSearch()) == enough
+
+
+def test_the_last_quarter_may_be_missing():
+    y = np.where(np.arange(T)[:, None] < 3 * T // 4, Y, np.nan)
+    model = identify(U, y, 1, noise_model="white", mu=1e-2)
+    assert model.poles[0] == pytest.approx(0.8, abs=0.05)
+
+
+def test_records_may_have_an_index_of_times():
+    index = pd.date_range("2024", periods=T, freq="20ms")
+    u, y = pd.DataFrame(U, index), pd.DataFrame(Y, index)
+    assert identify(u, y, 1, noise_model="white").dt == pytest.approx(0.02)
+    assert identify(U, y, 1, noise_model="white", dt=0.5).dt == 0.5
+    counted = pd.DataFrame(U)
+    assert identify(counted, y, 1, noise_model="white").dt == pytest.approx(0.02)
+    with pytest.raises(ValueError, match="row 0, counted from 0, is .*00:00 in one and .*100000"):
+        identify(u[:-5], y[5:])
+    with pytest.raises(ValueError, match="row 0, counted from 0, is 0 in one and 5 in the other"):
+        identify(counted[:-5], pd.DataFrame(Y)[5:])
+    with pytest.raises(ValueError, match="the index is irregular"):
+        identify(u.drop(index[20:30]), y.drop(index[20:30]))
+
+
+def test_a_switch_and_missing_entries_of_lists_are_numbers():
+    switch = U[:, 0] > 0
+    y = TRUTH.simulate(np.c_[switch, U[:, 1]].astype(float))[:, 0]
+    model = identify(switch, [None, *y[1:]], 1, noise_model="white", mu=1e-2)
+    same = identify(switch.astype(float), np.r_[np.nan, y[1:]], 1, noise_model="white", mu=1e-2)
+    np.testing.assert_array_equal(model.poles, same.poles)
 
 
 def test_a_channel_may_be_missing_in_one_of_several_records():

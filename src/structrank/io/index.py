@@ -82,6 +82,65 @@ def _check_labels(index: Any) -> None:
         )
 
 
+def check_same(left: Any, right: Any, left_name: str, right_name: str) -> None:
+    """Raise an error if the rows of two containers, of the same number, have different indexes.
+
+    Rows that are only counted, from zero, may stand beside times.
+
+    Parameters
+    ----------
+    left, right : array, Series, DataFrame or DataArray
+    left_name, right_name : str
+        What errors call them.
+
+    Raises
+    ------
+    ValueError
+        The indexes differ.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from structrank.io.index import check_same
+    >>> speed = pd.Series([1.0, 2.0, 3.0])
+    >>> check_same(speed, 2 * speed, "inputs", "outputs")
+    """
+    one, other = rows_of(left), rows_of(right)
+    if one is None or other is None or one.equals(other):
+        return
+    kinds = [_is_counted(x) for x in (one, other)]
+    if any(kinds) and not all(kinds) and {one.dtype.kind, other.dtype.kind} & set("mMO"):
+        return
+    at = next(k for k, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+    raise ValueError(
+        f"the indexes of {left_name} and {right_name} differ: row {at}, counted from 0, is "
+        f"{one[at]} in one and {other[at]} in the other, but the same rows are expected: align "
+        f"them first, for example with {right_name}.reindex({left_name}.index)"
+    )
+
+
+def rows_of(samples: Any) -> Any:
+    """The pandas index of the rows of a container; None if it has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.io.index import rows_of
+    >>> rows_of(np.zeros(3)) is None
+    True
+    """
+    if hasattr(samples, "indexes") and hasattr(samples, "dims"):
+        return samples.indexes.get(samples.dims[0])
+    index = getattr(samples, "index", None)
+    return None if callable(index) else index
+
+
+def _is_counted(index: Any) -> bool:
+    """Whether an index only counts rows, from zero."""
+    start, step = getattr(index, "start", None), getattr(index, "step", None)
+    return bool(start == 0 and step == 1)
+
+
 def following(index: Any, count: int) -> Any:
     """Return the entries that come after the last one of a regular index.
 

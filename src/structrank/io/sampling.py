@@ -63,6 +63,12 @@ class Sampling:
         units = {"s": 1 / DAY_SECONDS, "h": 1 / 24, "days": 1.0, "years": YEAR_DAYS}
         return self.step * units[self.time] if self.time in units else None
 
+    @property
+    def seconds(self) -> float | None:
+        """Seconds between samples; None if the unit is not one of time."""
+        units = {"s": "s", "h": "h", "days": "day", "years": "year"}
+        return self.step * IN_SECONDS[units[self.time]] if self.time in units else None
+
     def times(self, count: int) -> np.ndarray:
         """Times of so many samples, from zero.
 

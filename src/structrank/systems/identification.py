@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._array import NDArray
+from .._checks import random_generator
 from ..solvers.driver import warn_if_limited
 from .averages import averaged_if_doubtful
 from .completion import Completed, completed
@@ -27,7 +28,7 @@ from .preparation import (
     orders_to_try,
     pole_bound,
 )
-from .records import paired_records
+from .records import paired_records, step_of
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
 from .trials import first_state
@@ -86,6 +87,7 @@ def identify(
     ----------
     inputs : array, shape (samples, m) or (samples,), or a list of arrays
         NaN where missing. A list is several records of one system, each with a state of its own.
+        Indexes of pandas are regular, and those of inputs and outputs are the same.
     outputs : array, shape (samples, p) or (samples,), or a list of arrays
         NaN where missing.
     order : int, optional
@@ -117,7 +119,7 @@ def identify(
     completion_window : int, optional
         Number of block rows in step 1. Default 12, or a third of a short record.
     dt : float, optional
-        Seconds between samples.
+        Seconds between samples. Default: those of an index of times.
     rng : int or numpy.random.Generator
         Seed for choosing held-out samples.
     search : IdentificationSearch, optional
@@ -148,25 +150,26 @@ def identify(
     True
     """
     records, several = paired_records(inputs, outputs)
+    dt, generator = step_of(outputs, inputs, dt=dt), random_generator(rng)
     if not isinstance(offset, bool):
         raise TypeError(f"offset is {offset!r}, but True or False is expected")
     kinds = _kinds(noise_model)
     m, p, lengths = records[0][0].shape[1], records[0][1].shape[1], [len(u) for u, _ in records]
     radius = pole_bound(stable, max_radius, max(lengths), search)
-    windows = block_rows(window, max(lengths), m, p, search)
+    windows = block_rows(window, lengths, m, p, search)
     orders = orders_to_try(order, max_order, max(windows), p, integrators or 0)
     check_records(records, search)
     joined = np.concatenate([np.concatenate(record, axis=1) for record in records])
     z, centre, scale = normalised(joined, m, offset, search)
     parts = np.split(z, np.cumsum(lengths)[:-1])
-    filled = _completed(parts, completion_window, mu, rng, search)
+    filled = _completed(parts, completion_window, mu, generator, search)
     whole = _fits(parts, m, filled, windows, search.final)
     whole = replace(whole, offset=offset, radius=radius)
     if integrators is None and (stable or max_radius is not None):
         integrators = 0
     look, ranked = searched(whole, orders, kinds, integrators, search)
     best, fit = _chosen(look, ranked, filled, search)
-    _warn(whole, best, search)
+    _warn(whole, look, best, search)
     if order is None and best.error >= 1:
         fit = _constant(whole)
     elif order is None and noise_model is None:
@@ -181,12 +184,26 @@ def identify(
     return FittedModel.of(replace(model, dt=dt), fit.estimate, fit.method, known)
 
 
-def _warn(whole: NoiseFits, best: Candidate, search: IdentificationSearch) -> None:
-    """Warn about a model that predicts nothing, or that the inputs do not determine."""
+def _warn(whole: NoiseFits, look: Search, best: Candidate, search: IdentificationSearch) -> None:
+    """Warn about a model that predicts little, or that the samples or inputs do not determine."""
+    count = whole.parameter_count(best.kind, best.order)
     if best.error >= 1:
         warnings.warn(
             "no model predicts held-out outputs better than their mean: the inputs may not drive "
             "these outputs, or the record is too short or too noisy",
+            stacklevel=3,
+        )
+    elif whole.few_samples(best.kind, best.order, search.scarce):
+        warnings.warn(
+            f"{whole.seen_count} outputs are seen, and the model of order {best.order} has {count} "
+            "parameters: it may be far from the system; use a longer record",
+            stacklevel=3,
+        )
+    elif look.may_predict_nothing(best):
+        warnings.warn(
+            f"held-out outputs are predicted with {look.error(best):.2f} of the error of their "
+            "mean, and that may be chance: the inputs may not drive these outputs, or the record "
+            "is too short or too noisy",
             stacklevel=3,
         )
     if not excited(whole.known_inputs, best.order, search):
@@ -216,7 +233,7 @@ def _completed(
     parts: list[NDArray],
     window: int | None,
     mu: float | None,
-    rng: int | np.random.Generator,
+    rng: np.random.Generator,
     search: IdentificationSearch,
 ) -> Completed | None:
     """The longest record with gaps filled by the least nuclear norm, if it has gaps."""

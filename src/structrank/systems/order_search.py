@@ -63,8 +63,8 @@ class Search:
     def candidate(self, kind: str, order: int, exact: bool) -> Candidate | None:
         """A kind and an order, on all trials."""
         training = self.trials[0].training
-        few = training.few_samples(kind, order, self.search.samples)
-        if kind in LIKELY and few and order > self.orders[0]:
+        least = self.search.samples if kind in LIKELY else 1
+        if order > self.orders[0] and training.few_samples(kind, order, least):
             return None
         fits = [trial.fitted(kind, order, exact) for trial in self.trials]
         found = [fit for fit in fits if fit is not None]
@@ -80,6 +80,13 @@ class Search:
     def error(self, candidate: Candidate) -> float:
         """Held-out error by which candidates are compared."""
         return candidate.levelled if self.drifts else candidate.error
+
+    def may_predict_nothing(self, candidate: Candidate) -> bool:
+        """Whether one is within two standard errors of the held-out error, if it has enough."""
+        logs = np.log(candidate.errors[:, int(self.drifts)])
+        if len(logs) < self.search.enough_trials:
+            return False
+        return bool(np.mean(logs) + 2 * np.std(logs, ddof=1) / np.sqrt(len(logs)) > 0)
 
     def _comes_first(self, fit: Candidate, best: Candidate) -> bool:
         """Whether a fit of maximum likelihood is as good as the candidate with the least error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -90,15 +91,52 @@ def check_records(records: list[tuple[NDArray, NDArray]], search: Identification
                     f"input {i} and output {j}, counted from 0, are the same numbers, but a system "
                     "between different channels is expected: remove one of them"
                 )
-    cuts = [(search.folds - 1) * len(y) // search.folds for _, y in records]
-    first = [y[:cut] for (_, y), cut in zip(records, cuts, strict=True)]
-    rest = [y[cut:] for (_, y), cut in zip(records, cuts, strict=True)]
-    if any(all(np.all(np.isnan(y)) for y in part) for part in (first, rest)):
+    held = zip(*(stretches(len(y), search.folds) for _, y in records), strict=True)
+    seen = [
+        any(not np.all(np.isnan(y[rows])) for (_, y), rows in zip(records, slices, strict=True))
+        for slices in held
+    ]
+    if sum(seen) < 2:
         raise ValueError(
-            f"no output is seen in the first {cuts[0]} samples, or none in the "
-            f"{len(rest[0])} after them, but models are fitted to the first part and compared on "
-            "the rest: use a part of the record with outputs at its start and at its end"
+            f"outputs are seen only in stretch {seen.index(True) + 1} of {search.folds}, but in "
+            "two or more of these equal parts of the record they are expected, as models are "
+            "fitted to some and compared on others: use the part of the record with outputs"
         )
+
+
+def stretches(samples: int, count: int) -> list[slice]:
+    """So many parts of a record, of about the same length.
+
+    Examples
+    --------
+    >>> from structrank.systems.preparation import stretches
+    >>> stretches(10, 2)
+    [slice(0, 5, None), slice(5, 10, None)]
+    """
+    return [slice(k * samples // count, (k + 1) * samples // count) for k in range(count)]
+
+
+def dependent_channels(z: NDArray, share: float) -> list[int]:
+    """Channels of mean zero and spread one of which a linear combination is zero; none if not so.
+
+    It is zero if it is below a share of its largest value. Rows with gaps do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from structrank.systems.preparation import dependent_channels
+    >>> z = np.random.default_rng(0).standard_normal((9, 3))
+    >>> dependent_channels(z, 1e-7), dependent_channels(z[:, [0, 1, 0]], 1e-7)
+    ([], [0, 2])
+    """
+    full = z[~np.any(np.isnan(z), axis=1)]
+    if len(full) <= z.shape[1]:
+        return []
+    full = full - full.mean(axis=0)
+    _, sizes, turned = np.linalg.svd(full, full_matrices=False)
+    weights = np.abs(turned[-1])
+    found = np.flatnonzero(weights > np.sqrt(share) * weights.max())
+    return found.tolist() if sizes[-1] <= share * sizes[0] else []
 
 
 def excited(inputs: list[NDArray], order: int, search: IdentificationSearch) -> bool:
@@ -116,9 +154,10 @@ def excited(inputs: list[NDArray], order: int, search: IdentificationSearch) -> 
 
 
 def block_rows(
-    window: int | None, sample_count: int, m: int, p: int, search: IdentificationSearch
+    window: int | None, lengths: list[int], m: int, p: int, search: IdentificationSearch
 ) -> list[int]:
-    """Block rows of the subspace method for which the record is long enough."""
+    """Block rows of the subspace method for which the longest record is long enough."""
+    sample_count = max(lengths)
     most = (sample_count + 1) // (2 * (m + p + 1))  # no more rows than columns
     if window is not None and positive_int(window, "window") > most:
         raise ValueError(
@@ -126,8 +165,10 @@ def block_rows(
             f"enough for at most {most} block rows"
         )
     if most < 2:
+        count = len(lengths)
+        there = f"the longest of {count} records has" if count > 1 else "there are"
         raise ValueError(
-            f"there are {sample_count} samples, but {m} inputs and {p} outputs need at least "
+            f"{there} {sample_count} samples, but {m} inputs and {p} outputs need at least "
             f"{4 * (m + p + 1) - 1}: use a longer record"
         )
     return [window] if window is not None else sorted({min(w, most) for w in search.windows})
@@ -138,7 +179,7 @@ def normalised(
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Channels with mean zero and spread one, with their original means and scales.
 
-    The first m channels are inputs.
+    The first m channels are inputs. A warning names outputs that copy others.
     """
     unit = np.nanmax(np.abs(z), axis=0)  # so that squares stay in the range of numbers
     unit = np.where(unit > 0, unit, 1.0)
@@ -157,4 +198,11 @@ def normalised(
             "excite the system and its effect cannot be found: remove it, or record with an input "
             "that varies; `realize_outputs` needs no inputs"
         )
-    return (z - centre) / scale, unit * centre, unit * scale
+    z = (z - centre) / scale
+    if copies := dependent_channels(z[:, m:], search.dependent):
+        warnings.warn(
+            f"outputs {copies}, counted from 0, are linearly dependent: a weighted sum of them is "
+            "constant, so they have no noise of their own; remove those that copy others",
+            stacklevel=3,
+        )
+    return z, unit * centre, unit * scale

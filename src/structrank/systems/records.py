@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from .._array import NDArray, as_array, to_numpy
+from .._array import NDArray, to_numpy
 from .._checks import finite_or_missing
+from ..io.containers import unwrap
+from ..io.index import check_same
+from ..io.sampling import checked_dt, sampling_of
+from ..model.sample_range import SampleRange
 
 
 def series(values: Any, name: str, channels: int | None = None) -> NDArray:
     """`values` as real numbers of shape (samples, channels); a vector becomes one channel."""
-    x = to_numpy(as_array(values))
-    if x.dtype.kind not in "fiu":
+    x = to_numpy(unwrap(values, channels=1).values)
+    if x.dtype.kind != "f":
         raise TypeError(f"{name} have dtype {x.dtype}, but real numbers are expected")
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or 0 in x.shape or channels not in (None, x.shape[1]):
@@ -21,7 +25,10 @@ def series(values: Any, name: str, channels: int | None = None) -> NDArray:
         raise ValueError(
             f"{name} have shape {np.shape(values)}, but (samples, {expected}) is expected"
         )
-    return x.astype(float)
+    x = x.astype(float)
+    for column in x.T:
+        SampleRange().check(column)
+    return x
 
 
 def paired(
@@ -43,6 +50,7 @@ def _pair(
             f"inputs have {len(u)} samples and outputs have {len(y)}, but the same number is "
             "expected"
         )
+    check_same(inputs, outputs, "inputs", "outputs")
     for name, x in (("inputs", u), ("outputs", y)):
         finite_or_missing(x, name)
     return u, y
@@ -72,9 +80,25 @@ def paired_records(inputs: Any, outputs: Any) -> tuple[list[tuple[NDArray, NDArr
             "is expected"
         )
     m, p = (series(x[0], name).shape[1] for x, name in ((inputs, "inputs"), (outputs, "outputs")))
-    records = [_pair(u, y, m, p) for u, y in zip(inputs, outputs, strict=True)]
+    records = []
+    for i, (u, y) in enumerate(zip(inputs, outputs, strict=True)):
+        try:
+            records.append(_pair(u, y, m, p))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"record {i}, counted from 0: {error}") from None
     _check_seen(records)
     return records, True
+
+
+def step_of(*samples: Any, dt: float | None = None) -> float | None:
+    """Seconds between samples: `dt`, or those of the first index of times; None if not known."""
+    if dt is not None:
+        return checked_dt(dt)
+    for values in samples:
+        found = sampling_of(values[0] if is_list_of_records(values) else values)
+        if found is not None and found.seconds is not None:
+            return found.seconds
+    return None
 
 
 def is_list_of_records(values: Any) -> bool:

@@ -72,8 +72,13 @@ class IdentificationSearch:
         Set by hand: in recordings it is mostly below 1.2, and without noise far above 2.
     samples : int
         Seen outputs per parameter of fits of maximum likelihood, at least, unless their order is
-        the lowest. A model with fewer is averaged without a test. Set by hand, as for outputs
-        alone.
+        the lowest; ARX models need one. A model with fewer is averaged without a test. Set by hand,
+        as for outputs alone.
+    scarce : int
+        With fewer seen outputs per parameter, a warning says so. Set by hand: models from 15
+        samples of a system of order two predict nothing.
+    enough_trials : int
+        Held-out errors, at least, from which a standard error is computed. Set by hand.
     most_unknown : int
         Missing inputs that are fitted together with the model, at most. Set by hand: the Jacobian
         has a column for each, so time and memory grow quickly.
@@ -134,6 +139,8 @@ class IdentificationSearch:
     lags: int = 20
     worse_at_most: float = 2.0
     samples: int = 4
+    scarce: int = 3
+    enough_trials: int = 3
     most_unknown: int = 2000
     explained: float = 0.05
     joint_steps: int = 10

@@ -11,6 +11,7 @@ from scipy.linalg import block_diag
 from .._array import NDArray
 from .maximum_likelihood import MaximumLikelihood
 from .noise_fits import Fitted, NoiseFits
+from .preparation import stretches
 from .recursion import free_responses, state_sequence
 from .search_rules import IdentificationSearch
 from .state_space import StateSpace
@@ -151,8 +152,6 @@ def responses(model: StateSpace, u: NDArray, state: NDArray) -> NDArray:
 
 def trials(whole: NoiseFits, search: IdentificationSearch) -> list[Trial]:
     """One trial per held-out stretch."""
-    lengths, found = [len(y) for y in whole.outputs], []
-    for k in range(search.folds):
-        held = [slice(k * n // search.folds, (k + 1) * n // search.folds) for n in lengths]
-        found.append(Trial(whole, held, search))
+    parts = zip(*(stretches(len(y), search.folds) for y in whole.outputs), strict=True)
+    found = [Trial(whole, list(held), search) for held in parts]
     return [trial for trial in found if trial.usable]
