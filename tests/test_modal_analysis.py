@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -198,6 +199,28 @@ def test_complex_outputs_have_signed_frequencies():
     modes = realize_outputs(system.simulate(steps=1000), order=1).modes
     assert modes.frequencies[0] == pytest.approx(-abs(np.log(pole)) / (2 * np.pi), rel=0.1)
     assert modes.frequency_errors[0] < 0.01
+
+
+def test_a_warning_says_that_a_frequency_is_not_known():
+    z = oscillator(0.05, damping=0.95).simulate(steps=30, rng=11)
+    with pytest.warns(UserWarning, match="the standard error of the frequency"):
+        model = realize_outputs(z)
+    assert model.modes.frequency_errors[0] > model.modes.frequencies[0]
+
+
+def test_an_index_of_times_gives_hertz(found):
+    z, model = found
+    table = pd.DataFrame(z, pd.date_range("2024", periods=len(z), freq="10ms"))
+    assert realize_outputs(table, 2, lags=20).dt == pytest.approx(model.dt)
+
+
+@pytest.mark.parametrize("copy", [[1.0, 0.0], [2.0, -1.0]])
+def test_outputs_that_copy_others_are_refused(copy):
+    z = np.random.default_rng(0).standard_normal((500, 2))
+    z[::7, 0] = np.nan
+    named = "outputs 0, 1 and 2" if copy[1] else "outputs 0 and 2"
+    with pytest.raises(ValueError, match=f"^{named}, counted from 0, are linearly dependent"):
+        realize_outputs(np.c_[z, z @ copy + 3])
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from .._array import Array, NDArray, like, to_numpy
-from .._checks import finite_or_missing, positive, positive_int
+from .._array import Array, NDArray, to_numpy
+from .._checks import positive, positive_int
 from ..io.containers import unwrap
 from ..model.effective_rank import effective_rank
 from ..model.lowrank import LowRank
@@ -27,7 +28,9 @@ from .output_orders import (
     fitted_order,
     realizations,
 )
+from .output_records import check_independent, check_order, in_units, standardised
 from .realization import realize
+from .records import step_of
 from .state_space import StateSpace
 
 
@@ -56,6 +59,12 @@ class OutputRealization:
         Certified gap at which the convex problem counts as solved. Set by hand.
     max_iter : int
         Iteration limit of each solve. The default of `Stop`, as in the paper.
+    few : int
+        With fewer rows and without a given order, the error bars of frequencies are computed, which
+        takes about as long as the fit, and a warning says which are too large. Set by hand.
+    dependent : float
+        Outputs are linearly dependent if a weighted sum of them is below this share of the largest.
+        Set by hand: well below noise, and above rounding in single precision.
     likelihood : LikelihoodRules
         How systems are fitted and their orders compared.
     """
@@ -67,6 +76,8 @@ class OutputRealization:
     halvings: int = 20
     gap: float = 1e-3
     max_iter: int = 100
+    few: int = 1000
+    dependent: float = 1e-6
     likelihood: LikelihoodRules = field(default_factory=LikelihoodRules)
 
 
@@ -105,7 +116,8 @@ def realize_outputs(
         Weight of the nuclear norm, for outputs of variance one. Default: found from the outputs. If
         an order is given, mu is halved until the solution has that many states.
     dt : float, optional
-        Time between samples in seconds: frequencies are in Hz then.
+        Time between samples in seconds: frequencies are in Hz then. Default: that of an index of
+        times.
     method : {"likelihood", "covariances"}
         "covariances" is the paper's route: the system is realised from the covariances of the
         convex solution, and no likelihood is computed. Its order is the rank, or the largest order
@@ -130,17 +142,18 @@ def realize_outputs(
     """
     order = None if order is None else positive_int(order, "order")
     mu = None if mu is None else positive(mu, "mu")
-    dt = None if dt is None else positive(dt, "dt")
+    dt = step_of(outputs, dt=dt)
     if method not in ("likelihood", "covariances"):
         raise ValueError(f"method is {method!r}, but 'likelihood' or 'covariances' is expected")
     if lags is not None and positive_int(lags, "lags") < 2:
         raise ValueError(f"lags is {lags}, but 2 or more are expected")
     z = unwrap(outputs, 1 if np.ndim(outputs) == 2 else None).values
-    z, means, sizes = _standardised(z[:, None] if z.ndim == 1 else z)
+    z, means, sizes = standardised(z[:, None] if z.ndim == 1 else z)
+    check_independent(to_numpy(z), search.dependent)
     if lags is None:
         lags = _lags_of(z, order, search)
     search = replace(search, lags=lags, rows=max(min(search.rows, lags), lags // 2))
-    _check_order(order, search, z)
+    check_order(order, search.rows, lags, z)
     covariances = to_numpy(empirical_covariances(z, lags))  # small beside a long record
     mu = sampling_noise_mu(z, search.rows, lags) if mu is None else mu
     result = _solution(covariances, order, mu, search)
@@ -151,9 +164,25 @@ def realize_outputs(
         fits = _fits(to_numpy(z), covariances, result, order, search)
         model = fits[0].likelihood.system(fits[0].theta)
     warn_if_limited(result, "realize_outputs")
-    return OutputModel(
-        **_in_units(model, means, sizes), dt=dt, fits=fits, output_covariances=covariances
+    found = OutputModel(
+        **in_units(model, means, sizes), dt=dt, fits=fits, output_covariances=covariances
     )
+    if order is None and z.shape[0] < search.few:
+        _warn_if_unknown(found)
+    return found
+
+
+def _warn_if_unknown(model: OutputModel) -> None:
+    """Warn about modes whose frequency is not known."""
+    modes = model.modes
+    unknown = np.flatnonzero(modes.frequency_errors > np.abs(modes.frequencies))
+    if unknown.size:
+        f, error = modes.frequencies[unknown[0]], modes.frequency_errors[unknown[0]]
+        warnings.warn(
+            f"the standard error of the frequency {f:.3g} is {error:.3g}: there are too few "
+            "samples to determine this mode; use thousands",
+            stacklevel=3,
+        )
 
 
 def _lags_of(z: Array, order: int | None, search: OutputRealization) -> int:
@@ -206,63 +235,6 @@ def _fits(
     return finished(fits, rules.finish)
 
 
-def _standardised(z: Array) -> tuple[Array, NDArray, NDArray]:
-    """Outputs of mean zero and variance one, and their original means and standard deviations."""
-    host = to_numpy(z)
-    if host.ndim != 2 or 0 in host.shape:
-        raise ValueError(
-            f"outputs have shape {host.shape}, but a series, or (T, n), one row per time step, is "
-            "expected"
-        )
-    finite_or_missing(host, "outputs")
-    counts = np.count_nonzero(~np.isnan(host), axis=0)
-    if np.min(counts) < 2:
-        raise ValueError(
-            f"output {int(np.argmin(counts))} has {np.min(counts)} samples, but thousands are "
-            "needed: remove it"
-        )
-    largest = np.nanmax(np.abs(host), axis=0)
-    unit = np.where(largest > 0, largest, 1.0)
-    deviations = np.nanstd(host / unit, axis=0)
-    constant = deviations <= 10 * np.finfo(host.dtype).eps
-    if np.any(constant):
-        raise ValueError(
-            f"output {int(np.argmax(constant))} is constant, but outputs that vary are expected: "
-            "remove it"
-        )
-    sizes = unit * deviations
-    with np.errstate(over="ignore", under="ignore"):
-        least = np.min(sizes) ** 2 * np.finfo(float).eps ** 2  # of the covariance of the noise
-    if not least > np.finfo(float).tiny or not np.isfinite(float(np.max(sizes)) * np.max(sizes)):
-        raise ValueError(
-            f"the outputs have standard deviations from {np.min(sizes):.3g} to "
-            f"{np.max(sizes):.3g}, whose squares leave the range of numbers: use other units"
-        )
-    means = np.nanmean(host / unit, axis=0)
-    z = z / like(unit, z, real=True) - like(means, z)
-    return z / like(deviations, z, real=True), unit * means, sizes
-
-
-def _check_order(order: int | None, search: OutputRealization, z: Array) -> None:
-    """Raise an error, before any work, if lags or samples cannot determine so many states."""
-    if order is None:
-        return
-    rows, lags, n = search.rows, search.lags, z.shape[1]
-    most = n * min(rows, (rows + lags - 1) // 2)  # in the matrix here, and in that of `realize`
-    if order > most:
-        longer = " or use more lags" if lags <= rows else ""
-        raise ValueError(
-            f"order is {order}, but {lags} lags of {n} outputs determine at most {most}: lower the "
-            f"order{longer}"
-        )
-    seen = int(np.count_nonzero(~np.isnan(to_numpy(z))))
-    if 2 * n * order > seen:
-        raise ValueError(
-            f"order is {order}, which means {2 * n * order} parameters for {n} outputs, but there "
-            f"are {seen} samples: lower the order to {seen // (2 * n)} or use more samples"
-        )
-
-
 def _solution(
     covariances: NDArray, order: int | None, mu: float, search: OutputRealization
 ) -> Result:
@@ -304,18 +276,3 @@ def _realized(covariances: NDArray, result: Result, order: int | None) -> StateS
         except ValueError as error:
             refused = error
     raise refused
-
-
-def _in_units(model: StateSpace, means: NDArray, sizes: NDArray) -> dict[str, Any]:
-    """Matrices of the model of `means + sizes * outputs`."""
-    G = model.innovation_covariance * np.outer(sizes, sizes)
-    return {
-        "A": model.A,
-        "B": None,
-        "C": model.C * sizes[:, None],
-        "D": None,
-        "K": model.K / sizes,
-        "innovation_covariance": G,
-        "x0_covariance": "stationary",
-        "output_offset": means + sizes * model.output_offset,
-    }
