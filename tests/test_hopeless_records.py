@@ -116,6 +116,9 @@ def test_records_may_have_an_index_of_times():
     assert identify(U, y, 1, noise_model="white", dt=0.5).dt == 0.5
     counted = pd.DataFrame(U)
     assert identify(counted, y, 1, noise_model="white").dt == pytest.approx(0.02)
+    slow = pd.DataFrame(Y, pd.date_range("2024", periods=T, freq="50ms"))
+    with pytest.raises(ValueError, match="0.02 s apart in one record and 0.05 s in another"):
+        identify([U, U], [y, slow])
     with pytest.raises(ValueError, match="row 0, counted from 0, is .*00:00 in one and .*100000"):
         identify(u[:-5], y[5:])
     with pytest.raises(ValueError, match="row 0, counted from 0, is 0 in one and 5 in the other"):

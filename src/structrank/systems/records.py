@@ -13,6 +13,8 @@ from ..io.index import check_same
 from ..io.sampling import checked_dt, sampling_of
 from ..model.sample_range import SampleRange
 
+SAME_STEP = 1.0 + 1e-6  # steps of times differ by rounding
+
 
 def series(values: Any, name: str, channels: int | None = None) -> NDArray:
     """`values` as real numbers of shape (samples, channels); a vector becomes one channel."""
@@ -94,11 +96,18 @@ def step_of(*samples: Any, dt: float | None = None) -> float | None:
     """Seconds between samples: `dt`, or those of the first index of times; None if not known."""
     if dt is not None:
         return checked_dt(dt)
-    for values in samples:
-        found = sampling_of(values[0] if is_list_of_records(values) else values)
-        if found is not None and found.seconds is not None:
-            return found.seconds
-    return None
+    found = [
+        sampling.seconds
+        for values in samples
+        for record in (values if is_list_of_records(values) else [values])
+        if (sampling := sampling_of(record)) is not None and sampling.seconds is not None
+    ]
+    if found and max(found) > SAME_STEP * min(found):
+        raise ValueError(
+            f"samples are {min(found):.6g} s apart in one record and {max(found):.6g} s in another, "
+            "but one system has one step: resample them, or pass dt if their times are wrong"
+        )
+    return found[0] if found else None
 
 
 def is_list_of_records(values: Any) -> bool:
