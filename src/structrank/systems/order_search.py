@@ -63,8 +63,7 @@ class Search:
     def candidate(self, kind: str, order: int, exact: bool) -> Candidate | None:
         """A kind and an order, on all trials."""
         training = self.trials[0].training
-        least = self.search.samples if kind in LIKELY else 1
-        if order > self.orders[0] and training.few_samples(kind, order, least):
+        if order > self.orders[0] and self._too_few(kind, order):
             return None
         fits = [trial.fitted(kind, order, exact) for trial in self.trials]
         found = [fit for fit in fits if fit is not None]
@@ -76,6 +75,12 @@ class Search:
         price = training.parameter_count(kind, order) * np.log(training.seen_count)
         criterion = price - 2 * np.mean([fit.loglikelihood for fit in found])
         return Candidate(kind, order, models, np.array(both), float(criterion))
+
+    def _too_few(self, kind: str, order: int) -> bool:
+        """Whether too few outputs are seen for the parameters of a kind and order."""
+        if kind in LIKELY:
+            return self.trials[0].training.few_samples(kind, order, self.search.samples)
+        return self.whole.few_samples(kind, order, 1)
 
     def error(self, candidate: Candidate) -> float:
         """Held-out error by which candidates are compared."""

@@ -104,8 +104,8 @@ def step_of(*samples: Any, dt: float | None = None) -> float | None:
     ]
     if found and max(found) > SAME_STEP * min(found):
         raise ValueError(
-            f"samples are {min(found):.6g} s apart in one record and {max(found):.6g} s in another, "
-            "but one system has one step: resample them, or pass dt if their times are wrong"
+            f"samples are {min(found):.6g} s apart in one record and {max(found):.6g} s in "
+            "another, but one system has one step: resample them, or pass dt if times are wrong"
         )
     return found[0] if found else None
 
