@@ -356,7 +356,7 @@ PRECISIONS = {
         "frequencies": lambda: sr.frequencies(SINGLE, **FAST).frequencies,
         "find_modes": lambda: sr.find_modes(sr.solve(problem(SINGLE)), 2).frequencies,
         "draws": lambda: sr.recover(SINGLE, rank=2, kind="refit", **FAST).draws(2),
-        "identify": lambda: sr.identify(SINGLE, SINGLE[::-1], 1).A,
+        "identify": lambda: sr.identify(NOISE.astype("f4"), DRIVEN.astype("f4"), 2).A,
         "realize_outputs": lambda: sr.realize_outputs(np.tile(SINGLE, 9), 1, lags=4).A,
         "realize": lambda: sr.realize(TRIAL.covariances(8).astype("float32"), 1).A,
         "smooth": lambda: TRIAL.smooth(SINGLE).states,

@@ -163,8 +163,7 @@ def identify(
     z, centre, scale = normalised(joined, m, offset, search)
     parts = np.split(z, np.cumsum(lengths)[:-1])
     filled = _completed(parts, completion_window, mu, generator, search)
-    whole = _fits(parts, m, filled, windows, search.final)
-    whole = replace(whole, offset=offset, radius=radius)
+    whole = replace(_fits(parts, m, filled, windows, search.final), offset=offset, radius=radius)
     if integrators is None and (stable or max_radius is not None):
         integrators = 0
     look, ranked = searched(whole, orders, kinds, integrators, search)
