@@ -297,7 +297,7 @@ SOLVERS = {
             max_time=POSITIVES,
         ),
     ),
-    "start": (MIDDLE, call(solved_from, problems(**TAME), POSITIVES, SMALL, st.integers(0, 9))),
+    "start": (MIDDLE, call(solved_from, problems(), POSITIVES, SMALL, st.integers(0, 9))),
     "checkpoint": (MIDDLE, call(continued, problems(**TAME), MODERATE, st.integers(1, 20))),
     "operator": (MIDDLE, call(measured, st.integers(1, 9), MODERATE, POSITIVES)),
     "homotopy": (MIDDLE, call(giving(SOLUTION, sr.homotopy, stop=FEW), problems(), SOME)),
@@ -309,7 +309,7 @@ SOLVERS = {
         MIDDLE,
         call(
             solved_many,
-            problems(**TAME).map(lambda make: partial(lambda: pair_of_problems(make()))),
+            problems().map(lambda make: partial(lambda: pair_of_problems(make()))),
             MODERATE,
             pairs=COUNTS,
             batch=COUNTS,
@@ -374,7 +374,7 @@ SELECTION = {
         DEAR,
         call(
             giving(value, sr.find_outliers, max_time=2.0),
-            problems(**TAME, zeros=False),
+            problems(),
             rng=SEEDS,
         ),
     ),
@@ -418,7 +418,7 @@ SIGNALS = {
     ),
     "gross errors": (
         DEAR,
-        call(giving(recovered, sr.recover, **QUICK, robust=True), SERIES.filter(np.any)),
+        call(giving(recovered, sr.recover, **QUICK, robust=True), SERIES),
     ),
     "channels": (
         DEAR,
@@ -535,7 +535,7 @@ SYSTEMS = {
             lambda x, n, **more: numbers("A", "C")(
                 sr.realize(sr.empirical_covariances(x, n), **more)
             ),
-            arrays(least=20, most=90, axes=(2,), missing=False, types=REAL, scales=UNIT),
+            arrays(least=20, most=90, axes=(2,), missing=False, types=REAL),
             SMALL,
             order=COUNTS,
             rows=COUNTS,

@@ -365,3 +365,13 @@ for name in {list(made)}:
     assert again.history.objective == solved.history.objective
     with pytest.raises(ValueError, match="does not hold the problem"):
         again.problem.mu  # noqa: B018
+
+
+def test_a_file_with_an_unknown_compression_is_refused(tmp_path):
+    recover(np.cos(0.4 * np.arange(30)), rank=2, kind="refit").save(tmp_path / "a.npz")
+    content = (tmp_path / "a.npz").read_bytes()
+    for at in (content.index(b"PK\x03\x04") + 8, content.index(b"PK\x01\x02") + 10):
+        content = content[:at] + b"\x7f\x00" + content[at + 2 :]
+    (tmp_path / "a.npz").write_bytes(content)
+    with pytest.raises(FileError, match="no complete result of structrank"):
+        load(tmp_path / "a.npz")

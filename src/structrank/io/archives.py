@@ -125,7 +125,7 @@ class Archive:
             raise
         except (OSError, ValueError, KeyError, EOFError, TypeError) as error:
             raise self._broken(path, error) from error
-        except (zipfile.BadZipFile, zlib.error, AttributeError, RecursionError) as error:
+        except (zipfile.BadZipFile, zlib.error, AttributeError, RuntimeError) as error:
             raise self._broken(path, error) from error
 
     @property
