@@ -701,3 +701,18 @@ def test_long_cells_in_errors(length, shown, tmp_path):
     dots = "" if length == shown else r"\.\.\."
     with pytest.raises(FileError, match=f'line 3, .*"{cell[:shown]}{dots}" is not a number'):
         read(tmp_path / "a.csv")
+
+
+def test_a_separator_that_is_asked_for_comes_before_that_of_the_file(tmp_path):
+    (tmp_path / "a.csv").write_text("sep=;\na,b\n1,2\n3,4\n")
+    found = read(tmp_path / "a.csv", sep=",")
+    assert found.names == ("a", "b")
+    np.testing.assert_array_equal(found.values, [[1, 2], [3, 4]])
+
+
+def test_a_text_counts_four_times(tmp_path):
+    """Its bytes, the text, its lines, and those that are kept."""
+    (tmp_path / "a.csv").write_text(f"# {'x' * 100_000}\na\n1\n2\n")
+    with pytest.raises(FileError, match="max_size"):
+        read(tmp_path / "a.csv", max_size="390kB")
+    assert read(tmp_path / "a.csv", max_size="410kB").values.size == 2
