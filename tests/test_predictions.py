@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from test_kalman import random_model
 
 from structrank import StateSpace
+from structrank.systems.recursion import free_responses
 
 MODEL = StateSpace(
     [[0.8, 0.3], [-0.3, 0.8]],
@@ -205,3 +206,27 @@ def test_the_picture_of_complex_outputs_says_what_it_draws():
 def test_bad_input(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_poles_are_sorted_by_size():
+    system = StateSpace(np.diag([0.2, -0.9, 0.5]), None, [[1.0, 1.0, 1.0]], None)
+    np.testing.assert_allclose(np.abs(system.poles), [0.9, 0.5, 0.2])
+
+
+@pytest.mark.parametrize("complex_part", ["A", "C"])
+def test_free_responses_are_powers(complex_part, rng):
+    A, C = 0.5 * rng.standard_normal((3, 3)), rng.standard_normal((2, 3))
+    if complex_part == "A":
+        A = A * np.exp(0.4j)
+    else:
+        C = C * np.exp(0.4j)
+    expected = [C @ np.linalg.matrix_power(A, t) for t in range(7)]
+    np.testing.assert_allclose(free_responses(A, C, 7), expected, rtol=1e-12)
+
+
+def test_residual_tests_have_twenty_lags(rng):
+    system = StateSpace([[0.5]], None, [[1.0]], None, K=[[0.3]], innovation_covariance=[[1.0]])
+    samples = system.simulate(steps=200, rng=rng)
+    usual, same = system.residual_tests(samples), system.residual_tests(samples, lags=20)
+    assert usual.whiteness == same.whiteness
+    assert usual.whiteness != system.residual_tests(samples, lags=21).whiteness
